@@ -40,7 +40,7 @@
 #include "agent/api/request.h"
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/join/membership_record.h"
-#include "agent/step/words.h"
+#include "agent/step/node_interface.h"
 #include "bench/every_word.h"
 #include "bench/raw_talk.h"
 #include "crdt/edge/lmdb_store.h"

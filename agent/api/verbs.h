@@ -27,7 +27,7 @@ enum class Answerer : std::uint8_t {
   kVoterOrAsked,  ///< As kVoter; if no voter is reachable, the agent that is asked.
   kPlacer,        ///< As kVoter, but the leader first: it alone knows which hosts it bars.
   kLeader,        ///< The leader, once a majority has it in the log.
-  kLobby,         ///< An agent that has no cluster.
+  kUnjoined,      ///< An agent that has no cluster.
 };
 
 /// The effect of a verb; it decides what is at stake if the answer is lost.
@@ -171,9 +171,10 @@ inline constexpr VerbRow kTable[] = {
      takes<RotateArgs>},
     {kSetHost, "set_host", kLeader, kChanges, kRollChange, kVotersAlone, kVouched, kMayRule,
      takes<SetHostArgs>},
-    {kFound, "found", kLobby, kChangesHost, kNothing, kMembers, kAll, kMayRule, takes<FoundArgs>,
+    {kFound, "found", kUnjoined, kChangesHost, kNothing, kMembers, kAll, kMayRule, takes<FoundArgs>,
      kSecret},
-    {kEnter, "enter", kLobby, kChangesHost, kNothing, kMembers, kAll, kMayRule, takes<EnterArgs>},
+    {kEnter, "enter", kUnjoined, kChangesHost, kNothing, kMembers, kAll, kMayRule,
+     takes<EnterArgs>},
     {kJoin, "join", kLeader, kChanges, kRollChange, kMembers, kTicket, kMayOperate,
      takes<JoinArgs>},
     {kMakeTicket, "make_ticket", kLeader, kChanges, kOrder, kTicketMakers, kVouched, kMayOperate,

@@ -1,7 +1,7 @@
 #pragma once
 // GangAgent runs one host's share of attempts, as a pure machine. It keeps the promise that makes
 // gangs safe: ranks run here only under a durable token that no higher one has superseded, between
-// a logged Start and the end of the hold. Its inputs and outputs are in words.h.
+// a logged Start and the end of the hold. Its inputs and outputs are in gang_interface.h.
 //
 // The life of a grant, and what is durable before each step:
 //   Assign -> [fence and READY persisted, supervisor prepared, older ranks gone] -> Ready
@@ -28,13 +28,13 @@
 #include <vector>
 
 #include "agent/gang/fence.h"
+#include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
 #include "agent/gang/grant_record.h"
 #include "agent/gang/grants.h"
 #include "agent/gang/hello_exchange.h"
 #include "agent/gang/renewals.h"
 #include "agent/gang/stuck_gpus.h"
-#include "agent/gang/words.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"

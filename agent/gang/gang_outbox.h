@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/gang/words.h"
+#include "agent/gang/gang_interface.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/event.h"
 #include "gossip/base/ids.h"

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
 #include "agent/gang/grant.h"
 #include "agent/gang/recent_nonces.h"
-#include "agent/gang/words.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "agent/gang/fence.h"
+#include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
 #include "agent/gang/grant.h"
 #include "agent/gang/grant_steps.h"
 #include "agent/gang/renewals.h"
-#include "agent/gang/words.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
+#include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
 #include "agent/gang/recent_nonces.h"
-#include "agent/gang/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/agent_messages.h"

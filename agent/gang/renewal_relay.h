@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/gang/words.h"
+#include "agent/gang/gang_interface.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/agent_messages.h"

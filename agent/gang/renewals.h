@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
-#include "agent/gang/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/agent_messages.h"

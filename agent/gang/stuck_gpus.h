@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
 #include "agent/gang/grants.h"
-#include "agent/gang/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 

@@ -10,7 +10,7 @@
 #include "agent/front/use_model.h"
 #include "agent/front/why_model.h"
 #include "agent/node/join.h"
-#include "agent/node/order_words.h"
+#include "agent/node/request_target.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/voter_outlook.h"
 #include "gossip/base/check.h"
@@ -27,15 +27,15 @@ constexpr const char* kNoLeader =
 /// The events in the story of a host: a death and a return make about ten.
 constexpr std::uint64_t kStoryEvents = 20;
 
-VoterInfo voter_info(const Known& known, HostId host,
+VoterInfo voter_info(const NodeView& node, HostId host,
                      const std::vector<scheduler::MemberLag>& lag) {
   VoterInfo info;
   info.id = host;
-  info.name = known.hosts.addresses().name(host);
-  const membership::Member* member = known.membership.member(host);
+  info.name = node.hosts.addresses().name(host);
+  const membership::Member* member = node.membership.member(host);
   info.state = member == nullptr ? "unknown" : membership::name_of(member->state);
   info.rack = member == nullptr ? "" : member->rack;
-  const scheduler::Raft* raft = known.seat.raft();
+  const scheduler::Raft* raft = node.seat.raft();
   const scheduler::Seat* voter = raft == nullptr ? nullptr : raft->configuration().voter(host);
   info.is_learner = raft != nullptr && raft->configuration().learner(host) != nullptr;
   if (voter != nullptr) {
@@ -47,7 +47,7 @@ VoterInfo voter_info(const Known& known, HostId host,
       info.behind = each.behind;
       info.is_unheard = !each.has_answered;
       info.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
-          0, each.heard_at == Instant::min() ? 0 : to_ms(known.now - each.heard_at)));
+          0, each.heard_at == Instant::min() ? 0 : to_ms(node.now - each.heard_at)));
       info.why = each.differs_at != LogIndex() ? "its state is not the others'"
                  : each.other_seat.has_value() ? "answers from another disk"
                                                : info.why;
@@ -56,18 +56,18 @@ VoterInfo voter_info(const Known& known, HostId host,
   if (info.is_learner && info.why.empty()) {
     info.why = "catching up";
   }
-  if (std::string next = voter_outlook(known, host); !next.empty()) {
+  if (std::string next = voter_outlook(node, host); !next.empty()) {
     info.why = std::move(next);
   }
   return info;
 }
 
 /// Leaves out silent seeds that are alive members: this host met them through others.
-std::vector<SeedInfo> seeds_unmet(const Known& known) {
+std::vector<SeedInfo> seeds_unmet(const NodeView& node) {
   std::vector<SeedInfo> seeds;
-  for (const UnmetSeed& seed : known.message_gate.seeds().unmet()) {
-    const std::optional<HostId> host = known.hosts.addresses().at(seed.endpoint);
-    const membership::Member* member = host.has_value() ? known.membership.member(*host) : nullptr;
+  for (const UnmetSeed& seed : node.message_gate.seeds().unmet()) {
+    const std::optional<HostId> host = node.hosts.addresses().at(seed.endpoint);
+    const membership::Member* member = host.has_value() ? node.membership.member(*host) : nullptr;
     const bool is_alive = member != nullptr && member->state == membership::MemberState::kAlive;
     if (!is_alive || seed.silence != SeedSilence::kSilent) {
       seeds.push_back({seed.endpoint.text(), std::string(name_of(seed.silence))});
@@ -76,73 +76,73 @@ std::vector<SeedInfo> seeds_unmet(const Known& known) {
   return seeds;
 }
 
-HostsKnown hosts_known(const Known& known) {
-  return {known.membership.members(),
-          [&known](HostId host) { return known.membership.accusations(host); },
-          known.store,
-          known.hosts.addresses(),
-          known.seat.known_quorum(),
-          known.now,
-          known.membership.storm()};
+HostsKnown hosts_known(const NodeView& node) {
+  return {node.membership.members(),
+          [&node](HostId host) { return node.membership.accusations(host); },
+          node.store,
+          node.hosts.addresses(),
+          node.seat.known_quorum(),
+          node.now,
+          node.membership.storm()};
 }
 
-EventRing::Names names_of(const Known& known) {
+EventRing::Names names_of(const NodeView& node) {
   EventRing::Names names;
-  for (const auto& [host, member] : known.membership.members()) {
-    names.emplace(host.short_hex(), known.hosts.addresses().name(host));
+  for (const auto& [host, member] : node.membership.members()) {
+    names.emplace(host.short_hex(), node.hosts.addresses().name(host));
   }
   return names;
 }
 
 }  // namespace
 
-Response good(const Known& known, std::string payload) {
+Response good(const NodeView& node, std::string payload) {
   Response response;
-  response.answered_by = known.options.name;
+  response.answered_by = node.options.name;
   response.payload = std::move(payload);
-  response.age_ms = static_cast<std::uint64_t>(to_ms(known.seat.age(known.now)));
+  response.age_ms = static_cast<std::uint64_t>(to_ms(node.seat.age(node.now)));
   return response;
 }
 
-Response done(const Known& known, std::string payload, std::string text) {
-  Response response = good(known, std::move(payload));
+Response done(const NodeView& node, std::string payload, std::string text) {
+  Response response = good(node, std::move(payload));
   response.text = std::move(text);
   return response;
 }
 
-Response bad(const Known& known, ResponseStatus status, std::string text) {
+Response bad(const NodeView& node, ResponseStatus status, std::string text) {
   Response response;
   response.status = status;
   response.text = std::move(text);
-  response.answered_by = known.options.name;
+  response.answered_by = node.options.name;
   return response;
 }
 
-Response not_understood(const Known& known, std::uint32_t version, bool is_ticket) {
+Response not_understood(const NodeView& node, std::uint32_t version, bool is_ticket) {
   if (is_ticket && version == kProtocolVersion) {
-    return bad(known, ResponseStatus::kDenied, kTicketsJoin);
+    return bad(node, ResponseStatus::kDenied, kTicketsJoin);
   }
-  return bad(known, ResponseStatus::kUsage,
+  return bad(node, ResponseStatus::kUsage,
              "this node speaks protocol " + std::to_string(kProtocolVersion) +
                  " and does not know that request");
 }
 
-std::optional<Response> why_not_named(const Known& known, const Request& request,
+std::optional<Response> why_not_named(const NodeView& node, const Request& request,
                                       bool may_forward) {
   const std::string& name = request.node;
-  const std::string& own = known.options.name;
+  const std::string& own = node.options.name;
   if (!may_forward) {
-    return bad(known, ResponseStatus::kNotFound,
+    return bad(node, ResponseStatus::kNotFound,
                "host " + own + " was asked under the name '" + name +
                    "', and passes on nothing that another host passed on");
   }
-  const HostId host = host_named(known, name);
-  if (host.is_zero() || host == known.options.self) {
-    return bad(known, ResponseStatus::kNotFound,
+  const HostId host = host_named(node, name);
+  if (host.is_zero() || host == node.options.self) {
+    return bad(node, ResponseStatus::kNotFound,
                "there is no host '" + name + "'; `muster hosts` lists them");
   }
-  if (!is_reachable(known.membership, host)) {
-    return bad(known, ResponseStatus::kNoQuorum,
+  if (!is_reachable(node.membership, host)) {
+    return bad(node, ResponseStatus::kNoQuorum,
                "host " + name + " is not reachable from host " + own + ": see `muster why-host " +
                    name + "`");
   }
@@ -158,45 +158,43 @@ Response aged(Response response, Duration age) {
 }
 
 /// Adds the newest events about the host: they tell how this node came to its view.
-Response why_host(const Known& known, const Request& request) {
+Response why_host(const NodeView& node, const Request& request) {
   const auto asked = decode_payload<HostRef>(request.arguments);
   const HostId host = asked.has_value() ? asked->host : HostId();
-  std::optional<WhyHostInfo> info = why_host_info(hosts_known(known), host);
+  std::optional<WhyHostInfo> info = why_host_info(hosts_known(node), host);
   if (!info.has_value()) {
-    return bad(known, ResponseStatus::kNotFound,
-               "there is no such host; `muster hosts` lists them");
+    return bad(node, ResponseStatus::kNotFound, "there is no such host; `muster hosts` lists them");
   }
   EventsQuery query;
   query.newest = kStoryEvents;
   query.about = host.short_hex();
-  info->events =
-      known.recent.page(known.wall_clock.unix_ms(known.now), query, names_of(known)).events;
-  return aged(good(known, encode_payload(*info)), known.hosts.age(known.now, known.membership));
+  info->events = node.recent.page(node.wall_clock.unix_ms(node.now), query, names_of(node)).events;
+  return aged(good(node, encode_payload(*info)), node.hosts.age(node.now, node.membership));
 }
 
-Response version_of(const Known& known, const Request&) {
-  return aged(good(known, encode_payload(VersionInfo{
-                              kProductVersion, kProtocolVersion, known.options.name,
-                              known.options.self, known.options.start.generation, known.cluster})),
+Response version_of(const NodeView& node, const Request&) {
+  return aged(good(node, encode_payload(VersionInfo{kProductVersion, kProtocolVersion,
+                                                    node.options.name, node.options.self,
+                                                    node.options.start.generation, node.cluster})),
               Duration(0));
 }
 
-Response keys_of(const Known& known, const Request&) {
-  return aged(good(known, encode_payload(keys_info(known))), Duration(0));
+Response keys_of(const NodeView& node, const Request&) {
+  return aged(good(node, encode_payload(keys_info(node))), Duration(0));
 }
 
-Response hosts_of(const Known& known, const Request& request) {
+Response hosts_of(const NodeView& node, const Request& request) {
   const auto query = decode_payload<HostsQuery>(request.arguments);
-  const HostsKnown hosts = hosts_known(known);
+  const HostsKnown hosts = hosts_known(node);
   HostList list = query.has_value() ? hosts_page(hosts, query->after) : host_list(hosts);
-  list.seeds_unmet = seeds_unmet(known);
-  list.voter_notes = voter_notes(known);
-  return aged(good(known, encode_payload(list)), known.hosts.age(known.now, known.membership));
+  list.seeds_unmet = seeds_unmet(node);
+  list.voter_notes = voter_notes(node);
+  return aged(good(node, encode_payload(list)), node.hosts.age(node.now, node.membership));
 }
 
 struct HereRow {
   Verb verb{};
-  Response (*answer)(const Known& known, const Request& request) = nullptr;
+  Response (*answer)(const NodeView& node, const Request& request) = nullptr;
 };
 constexpr HereRow kHere[] = {
     {Verb::kVersion, version_of},
@@ -210,53 +208,53 @@ static_assert(has_row_for_those(kHere, &HereRow::verb, [](Verb verb) {
 
 }  // namespace
 
-Response answer_here(const Known& known, const Request& request) {
+Response answer_here(const NodeView& node, const Request& request) {
   const HereRow* row = find_row(kHere, &HereRow::verb, request.verb);
   CHECK(row != nullptr);
-  return row->answer(known, request);
+  return row->answer(node, request);
 }
 
-Response events_of(const Known& known, const Request& request) {
+Response events_of(const NodeView& node, const Request& request) {
   const auto query = decode_payload<EventsQuery>(request.arguments);
-  return aged(good(known, encode_payload(known.recent.page(known.wall_clock.unix_ms(known.now),
-                                                           query.value_or(EventsQuery()),
-                                                           names_of(known)))),
-              Duration(0));
+  return aged(
+      good(node, encode_payload(node.recent.page(node.wall_clock.unix_ms(node.now),
+                                                 query.value_or(EventsQuery()), names_of(node)))),
+      Duration(0));
 }
 
-QuorumInfo quorum_info(const Known& known) {
-  const crdt::QuorumView quorum = known.seat.known_quorum();
+QuorumInfo quorum_info(const NodeView& node) {
+  const crdt::QuorumView quorum = node.seat.known_quorum();
   QuorumInfo info;
-  info.cluster = known.cluster;
-  info.epoch = known.seat.epoch().counter;
-  if (known.cluster.is_zero()) {
-    info.founders_wanted = known.roll.founders_wanted();
-    info.founders_met = known.roll.founders().size();
-    info.seeds_unmet = seeds_unmet(known);
+  info.cluster = node.cluster;
+  info.epoch = node.seat.epoch().counter;
+  if (node.cluster.is_zero()) {
+    info.founders_wanted = node.roll.founders_wanted();
+    info.founders_met = node.roll.founders().size();
+    info.seeds_unmet = seeds_unmet(node);
   }
   info.role = "none";
   info.term = quorum.term;
   info.leader = quorum.leader;
-  info.leader_name = quorum.leader.is_zero() ? "" : known.hosts.addresses().name(quorum.leader);
+  info.leader_name = quorum.leader.is_zero() ? "" : node.hosts.addresses().name(quorum.leader);
   info.applied = quorum.applied;
   const std::size_t majority = quorum.voters.size() / 2 + 1;
-  const std::size_t live = live_voters(known, quorum);
+  const std::size_t live = live_voters(node, quorum);
   info.tolerates = live < majority ? 0 : live - majority;
-  const scheduler::Raft* raft = known.seat.raft();
+  const scheduler::Raft* raft = node.seat.raft();
   std::vector<HostId> members = quorum.voters;
   std::vector<scheduler::MemberLag> lag;
   if (raft != nullptr) {
     info.role = scheduler::text_of(raft->role());
     info.commit = raft->commit();
-    info.applied = known.seat.state().applied();
+    info.applied = node.seat.state().applied();
     info.wanted = raft->configuration().target;
-    lag = raft->lag(known.now);
+    lag = raft->lag(node.now);
     for (const scheduler::Seat& learner : raft->configuration().learners) {
       members.push_back(learner.host);
     }
   }
   for (const HostId host : members) {
-    info.voters.push_back(voter_info(known, host, lag));
+    info.voters.push_back(voter_info(node, host, lag));
   }
   return info;
 }
@@ -268,26 +266,25 @@ struct Views {
   HostViews hosts;
 };
 
-Views views_of(const Known& known, const std::string& unled) {
-  const HostId leader = known.seat.ready_leader();
-  const bool is_led =
-      known.seat.leads() || (!leader.is_zero() && is_leader_reachable(known, leader));
-  return {{known.seat.state(), known.seat.capacity(), known.seat.queue()},
-          {known.hosts.addresses(), [&known](HostId host) { return known.membership.member(host); },
-           known.now, known.seat.left_out(),
+Views views_of(const NodeView& node, const std::string& unled) {
+  const HostId leader = node.seat.ready_leader();
+  const bool is_led = node.seat.leads() || (!leader.is_zero() && is_leader_reachable(node, leader));
+  return {{node.seat.state(), node.seat.capacity(), node.seat.queue()},
+          {node.hosts.addresses(), [&node](HostId host) { return node.membership.member(host); },
+           node.now, node.seat.left_out(),
            !unled.empty() ? unled
            : is_led       ? ""
                           : kNoLeader,
-           known.wall_clock.unix_ms(known.now)}};
+           node.wall_clock.unix_ms(node.now)}};
 }
 
-JobDetail as_shown(const Known& known, JobDetail detail) {
-  detail.output_rule = known.options.clients.output;
+JobDetail as_shown(const NodeView& node, JobDetail detail) {
+  detail.output_rule = node.options.clients.output;
   return detail;
 }
 
-WhyInfo as_told(const Known& known, WhyInfo why) {
-  why.storm = storm_info(known.membership.storm(), known.now);
+WhyInfo as_told(const NodeView& node, WhyInfo why) {
+  why.storm = storm_info(node.membership.storm(), node.now);
   return why;
 }
 
@@ -314,104 +311,104 @@ const scheduler::TaskArray* array_meant(const scheduler::State& state, JobId job
 }
 
 /// The refusal if there is no such job; nullopt if there is one.
-std::optional<Response> why_no_job(const Known& known, JobId job) {
-  const scheduler::State& state = known.seat.state();
+std::optional<Response> why_no_job(const NodeView& node, JobId job) {
+  const scheduler::State& state = node.seat.state();
   if (state.job(job) != nullptr) {
     return std::nullopt;
   }
   const scheduler::TaskArray* array = state.array(array_of(job));
   if (std::string why = array == nullptr ? "" : text_of_folded(*array, job); !why.empty()) {
-    return bad(known, ResponseStatus::kNotFound, std::move(why));
+    return bad(node, ResponseStatus::kNotFound, std::move(why));
   }
-  return bad(known, ResponseStatus::kNotFound,
+  return bad(node, ResponseStatus::kNotFound,
              "there is no job " + text_of(job) + "; `muster jobs --all` lists them");
 }
 
-Response quorum_answer(const Known& known, const Request&, const std::string&) {
-  return good(known, encode_payload(quorum_info(known)));
+Response quorum_answer(const NodeView& node, const Request&, const std::string&) {
+  return good(node, encode_payload(quorum_info(node)));
 }
 
-Response tickets_answer(const Known& known, const Request&, const std::string&) {
-  return good(known, encode_payload(ticket_list(known)));
+Response tickets_answer(const NodeView& node, const Request&, const std::string&) {
+  return good(node, encode_payload(ticket_list(node)));
 }
 
-Response host_uses_answer(const Known& known, const Request& request, const std::string&) {
+Response host_uses_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
-  return good(known, encode_payload(host_uses(known.seat.state(), known.hosts.addresses(),
-                                              known.wall_clock.unix_ms(known.now), query.after)));
+  return good(node, encode_payload(host_uses(node.seat.state(), node.hosts.addresses(),
+                                             node.wall_clock.unix_ms(node.now), query.after)));
 }
 
-Response host_detail_answer(const Known& known, const Request& request, const std::string&) {
-  const auto detail = host_detail(known.seat.state(), known.hosts.addresses(),
-                                  known.wall_clock.unix_ms(known.now), host_of(request));
-  return detail.has_value() ? good(known, encode_payload(*detail))
-                            : bad(known, ResponseStatus::kNotFound,
+Response host_detail_answer(const NodeView& node, const Request& request, const std::string&) {
+  const auto detail = host_detail(node.seat.state(), node.hosts.addresses(),
+                                  node.wall_clock.unix_ms(node.now), host_of(request));
+  return detail.has_value() ? good(node, encode_payload(*detail))
+                            : bad(node, ResponseStatus::kNotFound,
                                   "that host has not registered with the quorum yet");
 }
 
-Response usage_answer(const Known& known, const Request& request, const std::string&) {
+Response usage_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto list = usage_list(
-      known.seat.state(), decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
+      node.seat.state(), decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
   return list.has_value()
-             ? good(known, encode_payload(*list))
-             : bad(known, ResponseStatus::kUsage, "usage is told by user, type or name");
+             ? good(node, encode_payload(*list))
+             : bad(node, ResponseStatus::kUsage, "usage is told by user, type or name");
 }
 
-Response jobs_answer(const Known& known, const Request& request, const std::string& unled) {
-  const Views views = views_of(known, unled);
+Response jobs_answer(const NodeView& node, const Request& request, const std::string& unled) {
+  const Views views = views_of(node, unled);
   const auto query = decode_payload<JobsQuery>(request.arguments);
-  return good(known, encode_payload(query.has_value() ? jobs_page(views.jobs, views.hosts,
-                                                                  query->after, query->array)
-                                                      : newest_jobs(views.jobs, views.hosts)));
+  return good(node, encode_payload(query.has_value() ? jobs_page(views.jobs, views.hosts,
+                                                                 query->after, query->array)
+                                                     : newest_jobs(views.jobs, views.hosts)));
 }
 
-Response show_answer(const Known& known, const Request& request, const std::string& unled) {
-  const Views views = views_of(known, unled);
+Response show_answer(const NodeView& node, const Request& request, const std::string& unled) {
+  const Views views = views_of(node, unled);
   const JobId job = job_of(request);
   if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
-    return good(known, encode_payload(
-                           as_shown(known, array_detail(views.jobs.state, *array, views.hosts))));
+    return good(
+        node, encode_payload(as_shown(node, array_detail(views.jobs.state, *array, views.hosts))));
   }
-  if (auto refusal = why_no_job(known, job)) {
+  if (auto refusal = why_no_job(node, job)) {
     return *std::move(refusal);
   }
-  return good(known, encode_payload(as_shown(known, *job_detail(views.jobs, views.hosts, job))));
+  return good(node, encode_payload(as_shown(node, *job_detail(views.jobs, views.hosts, job))));
 }
 
-Response why_answer(const Known& known, const Request& request, const std::string& unled) {
-  const Views views = views_of(known, unled);
+Response why_answer(const NodeView& node, const Request& request, const std::string& unled) {
+  const Views views = views_of(node, unled);
   const JobId job = job_of(request);
   if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
-    return good(known, encode_payload(as_told(known, why_array(views, *array))));
+    return good(node, encode_payload(as_told(node, why_array(views, *array))));
   }
-  if (auto refusal = why_no_job(known, job)) {
+  if (auto refusal = why_no_job(node, job)) {
     return *std::move(refusal);
   }
-  return good(known, encode_payload(as_told(known, why_info(views.jobs, views.hosts, job))));
+  return good(node, encode_payload(as_told(node, why_info(views.jobs, views.hosts, job))));
 }
 
 /// Refuses a job for the same reasons, with the same texts, as a submission.
-Response dry_run_answer(const Known& known, const Request& request, const std::string& unled) {
-  const Views views = views_of(known, unled);
+Response dry_run_answer(const NodeView& node, const Request& request, const std::string& unled) {
+  const Views views = views_of(node, unled);
   const auto asked = decode_payload<SubmitArgs>(request.arguments);
   if (!asked.has_value()) {
-    return bad(known, ResponseStatus::kUsage, "the request is not understood");
+    return bad(node, ResponseStatus::kUsage, "the request is not understood");
   }
   if (const Status valid = scheduler::validate(asked->spec); !valid) {
-    return bad(known, ResponseStatus::kUsage, valid.error().text);
+    return bad(node, ResponseStatus::kUsage, valid.error().text);
   }
   std::string why_not =
       scheduler::why_impossible(views.jobs.state, views.jobs.capacity, asked->spec);
   if (!why_not.empty()) {
-    return bad(known, ResponseStatus::kImpossible, std::move(why_not));
+    return bad(node, ResponseStatus::kImpossible, std::move(why_not));
   }
-  return good(known,
-              encode_payload(as_told(known, dry_run_info(views.jobs, views.hosts, asked->spec))));
+  return good(node,
+              encode_payload(as_told(node, dry_run_info(views.jobs, views.hosts, asked->spec))));
 }
 
 struct StateRow {
   Verb verb{};
-  Response (*answer)(const Known& known, const Request& request,
+  Response (*answer)(const NodeView& node, const Request& request,
                      const std::string& unled) = nullptr;
 };
 constexpr StateRow kFromState[] = {
@@ -432,10 +429,10 @@ static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
 
 }  // namespace
 
-Response answer_from_state(const Known& known, const Request& request, const std::string& unled) {
+Response answer_from_state(const NodeView& node, const Request& request, const std::string& unled) {
   const StateRow* row = find_row(kFromState, &StateRow::verb, request.verb);
   CHECK(row != nullptr);
-  return row->answer(known, request, unled);
+  return row->answer(node, request, unled);
 }
 
 }  // namespace muster::agent

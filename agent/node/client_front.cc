@@ -9,7 +9,7 @@
 #include "agent/node/answers.h"
 #include "agent/node/join.h"
 #include "agent/node/leaving.h"
-#include "agent/node/order_words.h"
+#include "agent/node/request_target.h"
 #include "agent/node/vouching.h"
 #include "gossip/base/check.h"
 #include "gossip/base/mutant.h"
@@ -20,9 +20,9 @@ namespace muster::agent {
 namespace {
 
 /// The envelope of a message for a client, or for a node that is asked on behalf of one.
-gossip::Envelope envelope_for(const Known& known, gossip::MessageType type, Nonce nonce,
+gossip::Envelope envelope_for(const NodeView& node, gossip::MessageType type, Nonce nonce,
                               const WayBack& back) {
-  gossip::Envelope envelope = envelope_of(known.options, known.cluster, type, nonce);
+  gossip::Envelope envelope = envelope_of(node.options, node.cluster, type, nonce);
   envelope.trailing = back.trailing;
   envelope.trailing_count = back.trailing_count;
   return envelope;
@@ -30,11 +30,11 @@ gossip::Envelope envelope_for(const Known& known, gossip::MessageType type, Nonc
 
 void answer(const ClientReach& reach, const Asker& asker, const Response& response) {
   const gossip::Envelope envelope =
-      envelope_for(reach.known, gossip::MessageType::kResponse, asker.back.nonce, asker.back);
+      envelope_for(reach.node, gossip::MessageType::kResponse, asker.back.nonce, asker.back);
   std::string bytes = gossip::encode(envelope, encode(response));
   if (bytes.size() > gossip::kMessageBytesMax) {
     // No transport takes a larger message, and silence would look like a dead node.
-    bytes = gossip::encode(envelope, encode(bad(reach.known, ResponseStatus::kFailed,
+    bytes = gossip::encode(envelope, encode(bad(reach.node, ResponseStatus::kFailed,
                                                 "the answer has " + std::to_string(bytes.size()) +
                                                     " bytes, more than the 1 MiB of a message")));
   }
@@ -44,23 +44,23 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
 /// Answers that the request was certainly not done, unless an earlier leader was asked already. For
 /// kPlacer a voter answers in the place of the leader if it knows the job.
 void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
-  const Known& known = reach.known;
+  const NodeView& node = reach.node;
   const Request& request = question.request;
   const bool is_known = is(request.verb, Answerer::kPlacer) && !request.consistent &&
-                        request.node.empty() && known.seat.knows_state() &&
-                        known.seat.state().job(job_of(request)) != nullptr;
+                        request.node.empty() && node.seat.knows_state() &&
+                        node.seat.state().job(job_of(request)) != nullptr;
   if (is_known) {
     answer(
         reach, question.asker,
-        answer_from_state(known, request, "the leader places it, and could not be asked: " + text));
+        answer_from_state(node, request, "the leader places it, and could not be asked: " + text));
   } else if (question.is_repeated && is(request.verb, Effect::kSubmits)) {
     answer(reach, question.asker,
-           bad(known, ResponseStatus::kUnknown,
+           bad(node, ResponseStatus::kUnknown,
                "the leader changed: it may or may not have been accepted; repeat "
                "under the same key (" +
                    text + ")"));
   } else {
-    answer(reach, question.asker, bad(known, ResponseStatus::kNoQuorum, text));
+    answer(reach, question.asker, bad(node, ResponseStatus::kNoQuorum, text));
   }
 }
 
@@ -69,14 +69,14 @@ void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open
   for (const ClientDesk::Open& open : questions) {
     if (open.waits) {
       refuse(reach, open,
-             "host " + reach.known.options.name +
+             "host " + reach.node.options.name +
                  " has just started, and has heard of no quorum yet: repeat later, or ask another "
                  "node with --node");
     } else if (!is_change(open.request.verb)) {
       refuse(reach, open, why + ": repeat");
     } else {
       answer(reach, open.asker,
-             bad(reach.known, ResponseStatus::kUnknown,
+             bad(reach.node, ResponseStatus::kUnknown,
                  why + ": it may or may not have been accepted; repeat under the same "
                        "key"));
     }
@@ -85,29 +85,29 @@ void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open
 
 constexpr char kTooMany[] = "too many requests at once: repeat in a moment";
 
-Response too_many(const Known& known) {
-  return bad(known, ResponseStatus::kNoQuorum, kTooMany);
+Response too_many(const NodeView& node) {
+  return bad(node, ResponseStatus::kNoQuorum, kTooMany);
 }
 
 /// `row` is that of the verb; nullptr if there is no such verb.
-Response unreadable(const Known& known, const VerbRow* row) {
-  return bad(known, ResponseStatus::kUsage,
+Response unreadable(const NodeView& node, const VerbRow* row) {
+  return bad(node, ResponseStatus::kUsage,
              row == nullptr
                  ? "this node does not know that request"
-                 : "host " + known.options.name + " cannot read what '" + std::string(row->name) +
+                 : "host " + node.options.name + " cannot read what '" + std::string(row->name) +
                        "' is asked with: is the program that asks of its version?");
 }
 
 /// Only the host that answers reads the arguments: a host that passes them on may be older.
-Response replica_answer(const Known& known, const Request& request) {
+Response replica_answer(const NodeView& node, const Request& request) {
   const VerbRow* row = find_verb(request.verb);
-  return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(known, request)
-                                                               : unreadable(known, row);
+  return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(node, request)
+                                                               : unreadable(node, row);
 }
 
-std::string member_already(const Known& known) {
-  return "host " + known.options.name + " is a member of a cluster already" +
-         (known.cluster.is_zero() ? ", which is being founded" : ": " + known.cluster.short_hex());
+std::string member_already(const NodeView& node) {
+  return "host " + node.options.name + " is a member of a cluster already" +
+         (node.cluster.is_zero() ? ", which is being founded" : ": " + node.cluster.short_hex());
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
                                            const gossip::Message& message,
                                            const gossip::Received& input) {
   const gossip::Envelope& envelope = message.envelope();
-  const NodeOptions& own = reach.known.options;
+  const NodeOptions& own = reach.node.options;
   const gossip::Sender& sender = input.sender;
   const bool is_member = sender.kind == gossip::Sender::Kind::kHost;
   Asker asker{sender,
@@ -124,26 +124,26 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
               "",
               {input.route, envelope.nonce, envelope.trailing, envelope.trailing_count}};
   if (sender.kind == gossip::Sender::Kind::kNobody ||
-      (is_member && !reach.known.roll.allows(envelope.type, envelope.from, sender))) {
+      (is_member && !reach.node.roll.allows(envelope.type, envelope.from, sender))) {
     return Heard::kCopy;  // The sender may not ask: dropped.
   }
   if (std::string why = why_denied(sender, own.clients.login); !why.empty()) {
-    answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, std::move(why)));
+    answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(why)));
     return Heard::kTaken;
   }
   auto request = decode_request(message.body());
   if (!request.has_value() || envelope.version != kProtocolVersion) {
     const bool is_ticket = sender.kind == gossip::Sender::Kind::kTicket;
-    answer(reach, asker, not_understood(reach.known, envelope.version, is_ticket));
+    answer(reach, asker, not_understood(reach.node, envelope.version, is_ticket));
     return Heard::kTaken;
   }
   if (std::string unnamed = why_not_named_so(*request, is_member); !unnamed.empty()) {
-    answer(reach, asker, bad(reach.known, ResponseStatus::kUsage, std::move(unnamed)));
+    answer(reach, asker, bad(reach.node, ResponseStatus::kUsage, std::move(unnamed)));
     return Heard::kTaken;
   }
   if (sender.kind != gossip::Sender::Kind::kTicket) {
-    if (std::string denied = why_not_through(reach.known, *request, asker.host); !denied.empty()) {
-      answer(reach, asker, bad(reach.known, ResponseStatus::kDenied, std::move(denied)));
+    if (std::string denied = why_not_through(reach.node, *request, asker.host); !denied.empty()) {
+      answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(denied)));
       return Heard::kTaken;
     }
   }
@@ -174,7 +174,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
 bool ClientFront::take_join(const RequestReach& reach, Question& question) {
   const gossip::Sender& sender = question.asker.proven;
   const auto refused = [&](ResponseStatus status, std::string text) {
-    answer(reach, question.asker, bad(reach.known, status, std::move(text)));
+    answer(reach, question.asker, bad(reach.node, status, std::move(text)));
     return false;
   };
   auto join = decode_payload<JoinArgs>(question.request.arguments);
@@ -185,7 +185,7 @@ bool ClientFront::take_join(const RequestReach& reach, Question& question) {
     return refused(ResponseStatus::kDenied, kTicketsJoin);
   }
   const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
-  if (is_passed_on ? !reach.known.roll.may_vote(sender.host)
+  if (is_passed_on ? !reach.node.roll.may_vote(sender.host)
                    : sender.kind != gossip::Sender::Kind::kTicket) {
     return refused(ResponseStatus::kDenied, "only who holds a ticket may join");
   }
@@ -197,17 +197,17 @@ bool ClientFront::take_join(const RequestReach& reach, Question& question) {
     question.request.node.clear();
     question.request.arguments = encode_payload(*join);
   }
-  if (!reach.founding.founding.is_open() || !reach.known.cluster.is_zero()) {
+  if (!reach.founding.founding.is_open() || !reach.node.cluster.is_zero()) {
     return true;
   }
-  const HostId host = reach.known.options.credentials.verifier->host_of(join->identity_key);
-  const auto record = reach.founding.founding.record(reach.known.now, *join, reach.known.roll,
+  const HostId host = reach.node.options.credentials.verifier->host_of(join->identity_key);
+  const auto record = reach.founding.founding.record(reach.node.now, *join, reach.node.roll,
                                                      reach.founding.store, reach.outbox);
   if (!record) {
     return refused(status_of(record.error().code), record.error().text);
   }
   answer(reach, question.asker,
-         good(reach.known, encode_payload(join_info(reach.known, host, *record))));
+         good(reach.node, encode_payload(join_info(reach.node, host, *record))));
   return false;
 }
 
@@ -215,15 +215,15 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
   const Request& request = question.request;
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr) {
-    answer(reach, question.asker, unreadable(reach.known, row));
+    answer(reach, question.asker, unreadable(reach.node, row));
     return Heard::kTaken;
   }
   switch (row->answerer) {
     case Answerer::kAsked:
     case Answerer::kAskedAnyway:
       answer(reach, question.asker,
-             row->is_readable(request.arguments) ? answer_here(reach.known, request)
-                                                 : unreadable(reach.known, row));
+             row->is_readable(request.arguments) ? answer_here(reach.node, request)
+                                                 : unreadable(reach.node, row));
       return Heard::kTaken;
     case Answerer::kTarget:
       return ask_target(reach, question);
@@ -240,9 +240,9 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
         ask_voter(reach, question);
       }
       return Heard::kTaken;
-    case Answerer::kLobby:
+    case Answerer::kUnjoined:
       answer(reach, question.asker,
-             bad(reach.known, ResponseStatus::kConflict, member_already(reach.known)));
+             bad(reach.node, ResponseStatus::kConflict, member_already(reach.node)));
       return Heard::kTaken;
   }
   return Heard::kTaken;
@@ -272,7 +272,7 @@ ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Ques
   }
   const VerbRow* verb = find_verb(row->verb);
   if (verb == nullptr || !verb->is_readable(question.request.arguments)) {
-    answer(reach, question.asker, unreadable(reach.known, verb));
+    answer(reach, question.asker, unreadable(reach.node, verb));
     return Heard::kTaken;
   }
   return (this->*row->ask)(reach, question);
@@ -280,41 +280,41 @@ ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Ques
 
 /// Precondition: the request names another node.
 void ClientFront::ask_named(const ClientReach& reach, const Question& question) {
-  if (const auto refusal = why_not_named(reach.known, question.request, question.may_forward)) {
+  if (const auto refusal = why_not_named(reach.node, question.request, question.may_forward)) {
     answer(reach, question.asker, *refusal);
     return;
   }
-  const HostId host = host_named(reach.known, question.request.node);
+  const HostId host = host_named(reach.node, question.request.node);
   forward(reach, {question.asker, question.request, host});
 }
 
 ClientFront::Heard ClientFront::ask_to_leave(const RequestReach& reach, const Question& question) {
   const HostId target = question.request.target;
-  if (!target.is_zero() && target != reach.known.options.self) {
+  if (!target.is_zero() && target != reach.node.options.self) {
     answer(reach, question.asker,
-           bad(reach.known, ResponseStatus::kUsage, "a host leaves by its own agent: say --node"));
+           bad(reach.node, ResponseStatus::kUsage, "a host leaves by its own agent: say --node"));
     return Heard::kTaken;
   }
   std::string remains;
-  const std::string why_not = why_not_leave(reach.known, question.request, remains);
+  const std::string why_not = why_not_leave(reach.node, question.request, remains);
   if (!why_not.empty()) {
-    answer(reach, question.asker, bad(reach.known, ResponseStatus::kConflict, why_not));
+    answer(reach, question.asker, bad(reach.node, ResponseStatus::kConflict, why_not));
     return Heard::kTaken;
   }
-  answer(reach, question.asker, done(reach.known, "", std::move(remains)));
+  answer(reach, question.asker, done(reach.node, "", std::move(remains)));
   return Heard::kLeave;
 }
 
 void ClientFront::ask_leader(const OrderReach& reach, ClientDesk::Open question, bool may_forward) {
-  const Known& known = reach.known;
-  if (known.seat.leads()) {
+  const NodeView& node = reach.node;
+  if (node.seat.leads()) {
     question.asked = HostId();
     lead(reach, question);
     return;
   }
-  const HostId leader = known.seat.known_quorum().leader;
-  if (may_forward && !leader.is_zero() && leader != known.options.self &&
-      is_leader_reachable(known, leader)) {
+  const HostId leader = node.seat.known_quorum().leader;
+  if (may_forward && !leader.is_zero() && leader != node.options.self &&
+      is_leader_reachable(node, leader)) {
     question.asked = leader;
     // The key makes it safe to repeat a submission; a repeated order might undo a later one.
     const Verb verb = question.request.verb;
@@ -326,28 +326,28 @@ void ClientFront::ask_leader(const OrderReach& reach, ClientDesk::Open question,
     return;
   }
   refuse(reach, question,
-         "no quorum is reachable from host " + known.options.name +
+         "no quorum is reachable from host " + node.options.name +
              "; repeat later, or ask another node with --node");
 }
 
 /// False if this host has met a leader, or has had the time to hear of one.
 bool ClientFront::wait_for_first_leader(const ClientReach& reach, const ClientDesk::Open& question,
                                         bool may_forward) {
-  if (has_met_leader_ || !may_forward || reach.known.now >= started_ + kFirstLeaderWait) {
+  if (has_met_leader_ || !may_forward || reach.node.now >= started_ + kFirstLeaderWait) {
     return false;
   }
   ClientDesk::Open waiting = question;
   waiting.waits = true;
-  return desk_.open(reach.known.now, std::move(waiting), kFirstLeaderPatience).has_value();
+  return desk_.open(reach.node.now, std::move(waiting), kFirstLeaderPatience).has_value();
 }
 
 /// Passes the question to the leader, which knows more. False if this host leads, or knows no
 /// leader that it can reach.
 bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& question) {
-  const Known& known = reach.known;
-  const HostId leader = known.seat.ready_leader();
-  if (known.seat.leads() || leader.is_zero() || leader == known.options.self ||
-      !is_leader_reachable(known, leader)) {
+  const NodeView& node = reach.node;
+  const HostId leader = node.seat.ready_leader();
+  if (node.seat.leads() || leader.is_zero() || leader == node.options.self ||
+      !is_leader_reachable(node, leader)) {
     return false;
   }
   ClientDesk::Open passed_on{question.asker, question.request, leader};
@@ -357,17 +357,17 @@ bool ClientFront::pass_to_leader(const ClientReach& reach, const Question& quest
 }
 
 void ClientFront::ask_voter(const ClientReach& reach, const Question& question) {
-  const Known& known = reach.known;
+  const NodeView& node = reach.node;
   const Request& request = question.request;
   const bool is_known_here = is(request.verb, Answerer::kVoterOrAsked);
-  if (known.seat.knows_state() || (known.seat.trusts_own_seat() && is_known_here)) {
-    answer(reach, question.asker, replica_answer(known, request));
+  if (node.seat.knows_state() || (node.seat.trusts_own_seat() && is_known_here)) {
+    answer(reach, question.asker, replica_answer(node, request));
     return;
   }
-  const crdt::QuorumView quorum = known.seat.known_quorum();
+  const crdt::QuorumView quorum = node.seat.known_quorum();
   HostId to;
   for (const HostId voter : quorum.voters) {
-    if (voter != known.options.self && is_reachable(known.membership, voter) &&
+    if (voter != node.options.self && is_reachable(node.membership, voter) &&
         (to.is_zero() || voter == quorum.leader)) {
       to = voter;
     }
@@ -375,11 +375,11 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
   if (question.may_forward && !to.is_zero()) {
     forward(reach, {question.asker, request, to});
   } else if (is_known_here) {
-    answer(reach, question.asker, replica_answer(known, request));
+    answer(reach, question.asker, replica_answer(node, request));
   } else if (!wait_for_first_leader(reach, {question.asker, request}, question.may_forward)) {
     answer(reach, question.asker,
-           bad(known, ResponseStatus::kNoQuorum,
-               "host " + known.options.name +
+           bad(node, ResponseStatus::kNoQuorum,
+               "host " + node.options.name +
                    " reaches no voter, and jobs are kept by voters: "
                    "repeat later or ask another node"));
   }
@@ -388,51 +388,51 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
 bool ClientFront::pass_to_target(const ClientReach& reach, const Question& question,
                                  const std::string& why_not) {
   const HostId target = question.request.target;
-  if (target.is_zero() || target == reach.known.options.self) {
+  if (target.is_zero() || target == reach.node.options.self) {
     return false;
   }
-  if (is_reachable(reach.known.membership, target)) {
+  if (is_reachable(reach.node.membership, target)) {
     forward(reach, {question.asker, question.request, target});
   } else {
     answer(reach, question.asker,
-           bad(reach.known, ResponseStatus::kNotFound,
-               "host " + reach.known.hosts.addresses().name(target) + why_not));
+           bad(reach.node, ResponseStatus::kNotFound,
+               "host " + reach.node.hosts.addresses().name(target) + why_not));
   }
   return true;
 }
 
 ClientFront::Heard ClientFront::ask_events(const RequestReach& reach, const Question& question) {
-  answer(reach, question.asker, events_of(reach.known, question.request));
+  answer(reach, question.asker, events_of(reach.node, question.request));
   return Heard::kTaken;
 }
 
 ClientFront::Heard ClientFront::ask_output(const RequestReach& reach, const Question& question) {
   const auto query =
       decode_payload<OutputQuery>(question.request.arguments).value_or(OutputQuery());
-  if (const auto number = desk_.open(reach.known.now, {question.asker, question.request})) {
+  if (const auto number = desk_.open(reach.node.now, {question.asker, question.request})) {
     reach.outbox.read(ReadOutput{*number, query});
   } else {
-    answer(reach, question.asker, too_many(reach.known));
+    answer(reach, question.asker, too_many(reach.node));
   }
   return Heard::kTaken;
 }
 
 ClientFront::Heard ClientFront::ask_stats(const RequestReach& reach, const Question& question) {
-  if (const auto number = desk_.open(reach.known.now, {question.asker, question.request})) {
+  if (const auto number = desk_.open(reach.node.now, {question.asker, question.request})) {
     reach.outbox.read(ReadStats{*number});
   } else {
-    answer(reach, question.asker, too_many(reach.known));
+    answer(reach, question.asker, too_many(reach.node));
   }
   return Heard::kTaken;
 }
 
 ClientFront::Heard ClientFront::ask_recovery(const RequestReach& reach, const Question& question) {
-  const Known& known = reach.known;
+  const NodeView& node = reach.node;
   const auto arguments =
       decode_payload<RecoverArgs>(question.request.arguments).value_or(RecoverArgs());
   answer(reach, question.asker,
-         arguments.is_order ? reach.epochs.recover(known, arguments, reach.seat)
-                            : good(known, encode_payload(reach.epochs.recovery_info(known))));
+         arguments.is_order ? reach.epochs.recover(node, arguments, reach.seat)
+                            : good(node, encode_payload(reach.epochs.recovery_info(node))));
   return Heard::kTaken;
 }
 
@@ -441,31 +441,31 @@ void ClientFront::lead(const OrderReach& reach, const ClientDesk::Open& question
   const Request& request = question.request;
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr || !row->is_readable(request.arguments)) {
-    answer(reach, question.asker, unreadable(reach.known, row));
+    answer(reach, question.asker, unreadable(reach.node, row));
     return;
   }
-  const auto number = desk_.open(reach.known.now, question);
+  const auto number = desk_.open(reach.node.now, question);
   if (!number.has_value()) {
     refuse(reach, question, kTooMany);
     return;
   }
-  auto input = seat_input_of(reach.known, request, *number, question.asker);
+  auto input = seat_input_of(reach.node, request, *number, question.asker);
   if (!input) {
     on_seat_reply(reach, {*number, std::nullopt, false, input.error().code, input.error().text});
     return;
   }
-  reach.seat.step(reach.known.now, *std::move(input));
+  reach.seat.step(reach.node.now, *std::move(input));
 }
 
 void ClientFront::forward(const ClientReach& reach, const ClientDesk::Open& question) {
-  const crdt::Identity* target = reach.known.hosts.addresses().identity(question.asked);
-  const auto number = target == nullptr ? std::nullopt : desk_.open(reach.known.now, question);
+  const crdt::Identity* target = reach.node.hosts.addresses().identity(question.asked);
+  const auto number = target == nullptr ? std::nullopt : desk_.open(reach.node.now, question);
   if (!number.has_value()) {
     refuse(reach, question, kTooMany);
     return;
   }
   const gossip::Envelope envelope =
-      envelope_for(reach.known, gossip::MessageType::kRequest, Nonce(*number), question.asker.back);
+      envelope_for(reach.node, gossip::MessageType::kRequest, Nonce(*number), question.asker.back);
   const bool is_bulk = is(question.request.verb, Answer::kBulk);
   reach.outbox.send_to(is_bulk ? target->bulk : target->control,
                        is_bulk ? gossip::Channel::kBulk : gossip::Channel::kControl,
@@ -492,7 +492,7 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
   }
   answer(reach, asker,
          response.has_value() ? *response
-                              : bad(reach.known, ResponseStatus::kUnknown,
+                              : bad(reach.node, ResponseStatus::kUnknown,
                                     "the node that knows gave no readable answer"));
 }
 
@@ -500,16 +500,16 @@ void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& rea
   if (const auto open = desk_.close(read.request)) {
     answer(reach, open->asker,
            read.chunk.has_value()
-               ? good(reach.known, encode_payload(*read.chunk))
-               : bad(reach.known, ResponseStatus::kNotFound,
-                     "host " + reach.known.options.name + " has no output of that rank" +
+               ? good(reach.node, encode_payload(*read.chunk))
+               : bad(reach.node, ResponseStatus::kNotFound,
+                     "host " + reach.node.options.name + " has no output of that rank" +
                          (read.why_not.empty() ? "" : ": " + read.why_not)));
   }
 }
 
 void ClientFront::on_stats_read(const ClientReach& reach, const StatsRead& read) {
   if (const auto open = desk_.close(read.request)) {
-    answer(reach, open->asker, good(reach.known, encode_payload(read.stats)));
+    answer(reach, open->asker, good(reach.node, encode_payload(read.stats)));
   }
 }
 
@@ -532,7 +532,7 @@ void ClientFront::on_seat_reply(const ClientReach& reach, const scheduler::SeatR
   }
   if (reply.done) {
     answer(reach, open->asker,
-           done(reach.known, payload_of_done(reach.known, open->request), reply.text));
+           done(reach.node, payload_of_done(reach.node, open->request), reply.text));
     return;
   }
   if (!reply.job.has_value() && status_of(reply.code) == ResponseStatus::kNoQuorum) {
@@ -540,22 +540,22 @@ void ClientFront::on_seat_reply(const ClientReach& reach, const scheduler::SeatR
     return;
   }
   answer(reach, open->asker,
-         reply.job.has_value() ? good(reach.known, encode_payload(JobRef{*reply.job}))
-                               : bad(reach.known, status_of(reply.code), reply.text));
+         reply.job.has_value() ? good(reach.node, encode_payload(JobRef{*reply.job}))
+                               : bad(reach.node, status_of(reply.code), reply.text));
 }
 
 void ClientFront::on_read_done(const ClientReach& reach, std::uint64_t request, bool is_confirmed) {
   if (const auto open = desk_.close(request)) {
     answer(reach, open->asker,
-           is_confirmed ? answer_from_state(reach.known, open->request)
-                        : bad(reach.known, ResponseStatus::kNoQuorum,
+           is_confirmed ? answer_from_state(reach.node, open->request)
+                        : bad(reach.node, ResponseStatus::kNoQuorum,
                               "leadership was lost before a majority confirmed the read: "
                               "repeat"));
   }
 }
 
 bool ClientFront::on_leader_ready(const OrderReach& reach) {
-  const HostId leader = reach.known.seat.ready_leader();
+  const HostId leader = reach.node.seat.ready_leader();
   if (!is_leader_news(leader)) {
     return false;
   }
@@ -563,7 +563,7 @@ bool ClientFront::on_leader_ready(const OrderReach& reach) {
     asked_leader_ = leader;
     return false;
   }
-  if (leader != reach.known.options.self && !is_leader_reachable(reach.known, leader)) {
+  if (leader != reach.node.options.self && !is_leader_reachable(reach.node, leader)) {
     return false;  // Its first message to this host may be on the way.
   }
   asked_leader_ = leader;
@@ -578,11 +578,11 @@ bool ClientFront::on_leader_ready(const OrderReach& reach) {
 
 void ClientFront::on_host_gone(const ClientReach& reach, HostId host) {
   end_unanswered(reach, desk_.give_up(host),
-                 "host " + reach.known.hosts.addresses().name(host) + " went away");
+                 "host " + reach.node.hosts.addresses().name(host) + " went away");
 }
 
 void ClientFront::tick(const ClientReach& reach) {
-  end_unanswered(reach, desk_.expire(reach.known.now),
+  end_unanswered(reach, desk_.expire(reach.node.now),
                  "no answer within " +
                      std::to_string(ClientDesk::kForwardTimeout / std::chrono::seconds(1)) + " s");
 }

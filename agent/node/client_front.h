@@ -16,10 +16,10 @@
 #include "agent/api/request.h"
 #include "agent/front/client_desk.h"
 #include "agent/node/epoch_watch.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "agent/roll/founding.h"
+#include "agent/step/node_interface.h"
 #include "agent/step/outbox.h"
-#include "agent/step/words.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
@@ -31,10 +31,10 @@ namespace muster::agent {
 
 /// The parts that answer a client.
 struct ClientReach {
-  Known known;
+  NodeView node;
   Outbox& outbox;
 };
-/// The parts that have a leader decide. `seat` is Known::seat.
+/// The parts that have a leader decide. `seat` is NodeView::seat.
 struct OrderReach : ClientReach {
   scheduler::QuorumSeat& seat;
 };

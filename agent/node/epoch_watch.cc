@@ -5,7 +5,7 @@
 
 #include "agent/api/payload.h"
 #include "agent/node/answers.h"
-#include "agent/step/row_words.h"
+#include "agent/step/row_inputs.h"
 #include "gossip/base/mutant.h"
 #include "gossip/wire/message_table.h"
 
@@ -104,17 +104,17 @@ void EpochWatch::on_persisted(Instant now, std::uint64_t counter, GangAgent& gan
   }
 }
 
-RecoveryInfo EpochWatch::recovery_info(const Known& known) const {
+RecoveryInfo EpochWatch::recovery_info(const NodeView& node) const {
   RecoveryInfo info;
-  info.host = known.options.self;
-  info.host_name = known.options.name;
-  info.epoch = known.seat.epoch().counter;
-  info.live = known.seat.heard_voters(known.now);
-  info.voters = known.seat.known_quorum().voters.size();
+  info.host = node.options.self;
+  info.host_name = node.options.name;
+  info.epoch = node.seat.epoch().counter;
+  info.live = node.seat.heard_voters(node.now);
+  info.voters = node.seat.known_quorum().voters.size();
   info.idle_ms = static_cast<std::uint64_t>(
-      to_ms(std::min(known.seat.leaderless(known.now), known.now - awake_since_)));
-  info.has_rival = !epoch_.met().is_first() && known.now - rival_at_ < kRivalFor;
-  if (const auto plan = known.seat.recovery_plan()) {
+      to_ms(std::min(node.seat.leaderless(node.now), node.now - awake_since_)));
+  info.has_rival = !epoch_.met().is_first() && node.now - rival_at_ < kRivalFor;
+  if (const auto plan = node.seat.recovery_plan()) {
     info.has_log = true;
     info.term = plan->last.term;
     info.last = plan->last.index;
@@ -123,41 +123,41 @@ RecoveryInfo EpochWatch::recovery_info(const Known& known) const {
   return info;
 }
 
-Response EpochWatch::recover(const Known& known, const RecoverArgs& order,
+Response EpochWatch::recover(const NodeView& node, const RecoverArgs& order,
                              scheduler::QuorumSeat& seat) {
-  const std::string host = "host " + known.options.name;
-  const RecoveryInfo info = recovery_info(known);
+  const std::string host = "host " + node.options.name;
+  const RecoveryInfo info = recovery_info(node);
   if (!info.has_log) {
-    return bad(known, ResponseStatus::kConflict,
+    return bad(node, ResponseStatus::kConflict,
                host + " has no copy of the quorum's log: name one that votes");
   }
   if (epoch_.met().counter > seat.epoch().counter) {
-    return bad(known, ResponseStatus::kConflict,
+    return bad(node, ResponseStatus::kConflict,
                host + " has just heard of epoch " + std::to_string(epoch_.met().counter) +
                    ", which was recovered elsewhere, and joins it: see `muster quorum`");
   }
   if (!(epoch_.met() == seat.epoch())) {
-    return bad(known, ResponseStatus::kConflict,
+    return bad(node, ResponseStatus::kConflict,
                host + " is in the middle of a recovery: see `muster quorum`");
   }
   // An order that lay in the socket of a frozen host is as old as its sleep.
-  const bool is_awake = known.now - awake_since_ >= kLeaderlessFor;
+  const bool is_awake = node.now - awake_since_ >= kLeaderlessFor;
   const bool may_end_a_quorum = info.has_rival && is_awake;
   if (!may_end_a_quorum &&
       (seat.leads() || info.idle_ms < static_cast<std::uint64_t>(to_ms(kLeaderlessFor)))) {
-    return bad(known, ResponseStatus::kConflict,
+    return bad(node, ResponseStatus::kConflict,
                host + " heard a leader, or stood still, " + std::to_string(info.idle_ms / 1000) +
                    " s ago, and a majority may elect the next: look at `muster quorum` again in " +
                    std::to_string(kLeaderlessFor / std::chrono::seconds(1)) + " s");
   }
-  if (!may_end_a_quorum && known.seat.is_copy() && info.live > info.voters / 2) {
-    return bad(known, ResponseStatus::kConflict,
+  if (!may_end_a_quorum && node.seat.is_copy() && info.live > info.voters / 2) {
+    return bad(node, ResponseStatus::kConflict,
                host + " was copied and votes for nobody, and " + std::to_string(info.live) +
                    " other voters answer, who may be copies as well: start those that were moved "
                    "with `muster agent --moved`; nothing is to be recovered");
   }
   if (!may_end_a_quorum && info.live > info.voters / 2) {
-    return bad(known, ResponseStatus::kConflict,
+    return bad(node, ResponseStatus::kConflict,
                std::to_string(info.live) + " of " + std::to_string(info.voters) +
                    " voters are alive, which is a majority: it elects a leader by itself, and "
                    "nothing is to be recovered");
@@ -169,10 +169,10 @@ Response EpochWatch::recover(const Known& known, const RecoverArgs& order,
                                           : scheduler::LogPosition{order.index, order.term};
   Result<scheduler::RecoveredLog> log = seat.continued_log(last, next);
   if (!log) {
-    return bad(known, ResponseStatus::kConflict, host + ": " + log.error().text);
+    return bad(node, ResponseStatus::kConflict, host + ": " + log.error().text);
   }
-  seat.step(known.now, scheduler::input::Recover{std::move(log).value()});
-  return good(known, encode_payload(recovery_info(known)));
+  seat.step(node.now, scheduler::input::Recover{std::move(log).value()});
+  return good(node, encode_payload(recovery_info(node)));
 }
 
 }  // namespace muster::agent

@@ -13,7 +13,7 @@
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "agent/gang/gang_agent.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "agent/roll/roll.h"
 #include "agent/step/outbox.h"
 #include "crdt/disk/write_batch.h"
@@ -62,11 +62,11 @@ class EpochWatch {
   void on_paused(Instant now) { awake_since_ = now; }
 
   /// The facts that an operator needs before a recovery of the quorum on this host.
-  RecoveryInfo recovery_info(const Known& known) const;
+  RecoveryInfo recovery_info(const NodeView& node) const;
   /// Begins another epoch with this host's log. Refuses if a majority may still agree: a second
   /// quorum beside it would be worse. If there are already two quorums of one epoch, the new epoch
-  /// ends both. `seat` is Known::seat.
-  Response recover(const Known& known, const RecoverArgs& order, scheduler::QuorumSeat& seat);
+  /// ends both. `seat` is NodeView::seat.
+  Response recover(const NodeView& node, const RecoverArgs& order, scheduler::QuorumSeat& seat);
 
  private:
   bool is_new_complaint(std::string_view alarm, HostId host, const ClusterEpoch& epoch);

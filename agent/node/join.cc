@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "agent/api/verbs.h"
-#include "agent/node/order_words.h"
+#include "agent/node/request_target.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/node/vouching.h"
 #include "agent/roll/founding.h"
@@ -25,9 +25,9 @@ void write_record(Contact& contact, HostId host, const crdt::Field& field) {
   contact.signature = field.proof;
 }
 
-Error no_authority(const Known& known) {
+Error no_authority(const NodeView& node) {
   return {ErrorCode::kUnavailable,
-          "host " + known.options.name + " leads and has no authority: repeat"};
+          "host " + node.options.name + " leads and has no authority: repeat"};
 }
 
 /// Contact::link_row.
@@ -43,38 +43,38 @@ std::string link_row(const crdt::HostStore& store, HostId host) {
 
 /// The reason that the name is taken: a host in the log has it, or a live one that has not yet
 /// registered. "" = the name is free.
-std::string why_name_taken(const Known& known, const std::string& name, HostId host) {
-  if (const scheduler::HostRecord* bearer = known.seat.state().bearer(name, host)) {
+std::string why_name_taken(const NodeView& node, const std::string& name, HostId host) {
+  if (const scheduler::HostRecord* bearer = node.seat.state().bearer(name, host)) {
     return scheduler::why_taken(*bearer);
   }
-  const HostId other = host_named(known, name);
-  const bool is_taken = !other.is_zero() && other != host && is_reachable(known.membership, other);
+  const HostId other = host_named(node, name);
+  const bool is_taken = !other.is_zero() && other != host && is_reachable(node.membership, other);
   return is_taken ? "the name " + name + " is that of host " + other.short_hex() +
                         ": take another one (--name)"
                   : "";
 }
 
 /// The entry that enrols the newcomer.
-Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs& join) {
-  if (known.authority.signer() == nullptr) {
-    return no_authority(known);
+Result<scheduler::entry::Enrol> enrolment_of(const NodeView& node, const JoinArgs& join) {
+  if (node.authority.signer() == nullptr) {
+    return no_authority(node);
   }
-  const auto host = proven_joiner(join, *known.options.credentials.verifier);
-  const scheduler::RollBook& book = known.seat.state().roll();
+  const auto host = proven_joiner(join, *node.options.credentials.verifier);
+  const scheduler::RollBook& book = node.seat.state().roll();
   const scheduler::Ticket* ticket = book.ticket(join.ticket);
   if (!host.has_value() || ticket == nullptr) {
     return Error{ErrorCode::kInvalid, host.has_value() ? "no such ticket is known"
                                                        : "the host does not prove its identity"};
   }
-  const std::string why = ticket->why_not(known.seat.state().cluster_time());
+  const std::string why = ticket->why_not(node.seat.state().cluster_time());
   if (!why.empty() && !ticket->used_by.contains(*host)) {
     return Error{ErrorCode::kConflict, why};
   }
-  if (known.roll.is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
+  if (node.roll.is_taken(join.link_key, *host) || book.ticket(join.link_key)) {
     return Error{ErrorCode::kConflict,
                  "another host has the newcomer's link key: start the newcomer again"};
   }
-  if (std::string taken = why_name_taken(known, join.name, *host); !taken.empty()) {
+  if (std::string taken = why_name_taken(node, join.name, *host); !taken.empty()) {
     return Error{ErrorCode::kConflict, std::move(taken)};
   }
   crdt::RollRecord record;
@@ -92,7 +92,7 @@ Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs&
   record.link_key = join.link_key;
   record.may_vote = record.may_vote || ticket->may_vote;
   record.may_vouch = record.may_vouch || ticket->may_vouch;
-  scheduler::entry::Enrol entry = changed_record(known, *host, record);
+  scheduler::entry::Enrol entry = changed_record(node, *host, record);
   if (record == known_before && before->authority == entry.authority) {
     entry.edition = before->edition;  // The first answer was lost: log the same record again.
     entry.record = before->record;
@@ -105,8 +105,8 @@ Result<scheduler::entry::Enrol> enrolment_of(const Known& known, const JoinArgs&
 }
 
 /// The entry with the present record of an enrolled host.
-scheduler::entry::Enrol said_again(const Known& known, HostId host) {
-  const scheduler::EnrolledHost& before = *known.seat.state().roll().find(host);
+scheduler::entry::Enrol said_again(const NodeView& node, HostId host) {
+  const scheduler::EnrolledHost& before = *node.seat.state().roll().find(host);
   scheduler::entry::Enrol entry;
   entry.host = host;
   entry.authority = before.authority;
@@ -114,43 +114,43 @@ scheduler::entry::Enrol said_again(const Known& known, HostId host) {
   entry.record = before.record;
   entry.signature = before.signature;
   entry.may_vouch = before.may_vouch;
-  entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
+  entry.host_name = node.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
   return entry;
 }
 
 /// The entry that revokes that host.
-Result<RollChange> revocation_of(const Known& known, HostId host, std::string by) {
-  const scheduler::EnrolledHost* before = known.seat.state().roll().find(host);
+Result<RollChange> revocation_of(const NodeView& node, HostId host, std::string by) {
+  const scheduler::EnrolledHost* before = node.seat.state().roll().find(host);
   if (before == nullptr) {
     return Error{ErrorCode::kNotFound, "no such host was admitted: see `muster hosts`"};
   }
-  if (host == known.options.self) {
-    return Error{ErrorCode::kConflict, "host " + known.options.name +
+  if (host == node.options.self) {
+    return Error{ErrorCode::kConflict, "host " + node.options.name +
                                            " leads: let another one lead first, with `muster "
                                            "quorum remove " +
-                                           known.options.name + "` or by stopping its agent"};
+                                           node.options.name + "` or by stopping its agent"};
   }
-  if (known.authority.signer() == nullptr) {
-    return no_authority(known);
+  if (node.authority.signer() == nullptr) {
+    return no_authority(node);
   }
   crdt::RollRecord record = crdt::decode_roll(before->record).value_or(crdt::RollRecord());
-  if (record.may_vouch && !record.revoked && !is_another_to_vouch(known, host)) {
+  if (record.may_vouch && !record.revoked && !is_another_to_vouch(node, host)) {
     return Error{ErrorCode::kConflict,
-                 "host " + known.hosts.addresses().name(host) +
+                 "host " + node.hosts.addresses().name(host) +
                      " is the last that may vouch for its logins: let another one do so first "
                      "(muster hosts set NAME --may-vouch yes)"};
   }
   const bool was_revoked = std::exchange(record.revoked, true);
   scheduler::entry::Enrol entry =
-      was_revoked ? said_again(known, host) : changed_record(known, host, record);
+      was_revoked ? said_again(node, host) : changed_record(node, host, record);
   entry.is_revoked = true;
   entry.by.name = std::move(by);
   return RollChange{RollOrder(std::move(entry)), host};
 }
 
 /// The entry that changes the rights of a host.
-Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::string by) {
-  const scheduler::EnrolledHost* before = known.seat.state().roll().find(wish.host);
+Result<RollChange> rights_of(const NodeView& node, const SetHostArgs& wish, std::string by) {
+  const scheduler::EnrolledHost* before = node.seat.state().roll().find(wish.host);
   crdt::RollRecord record;
   if (before != nullptr) {
     record = crdt::decode_roll(before->record).value_or(record);
@@ -158,48 +158,48 @@ Result<RollChange> rights_of(const Known& known, const SetHostArgs& wish, std::s
   if (before == nullptr || record.revoked) {
     return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
   }
-  const std::string name = known.hosts.addresses().name(wish.host);
-  if (wish.may_vouch == Wish::kNo && !is_another_to_vouch(known, wish.host)) {
+  const std::string name = node.hosts.addresses().name(wish.host);
+  if (wish.may_vouch == Wish::kNo && !is_another_to_vouch(node, wish.host)) {
     return Error{ErrorCode::kConflict,
                  "host " + name +
                      " is the last that may vouch for its logins: let another one do "
                      "so first, or nobody can submit or administer any more"};
   }
-  if (wish.may_vote == Wish::kNo && !is_another_to_vote(known, wish.host)) {
+  if (wish.may_vote == Wish::kNo && !is_another_to_vote(node, wish.host)) {
     return Error{ErrorCode::kConflict,
                  "host " + name + " is the last that may vote: let another one vote first"};
   }
-  if (wish.may_vote == Wish::kNo && wish.host == known.options.self) {
+  if (wish.may_vote == Wish::kNo && wish.host == node.options.self) {
     return Error{ErrorCode::kConflict, "host " + name +
                                            " leads: let another one lead first, with `muster "
                                            "quorum transfer`"};
   }
-  if (known.authority.signer() == nullptr) {
-    return no_authority(known);
+  if (node.authority.signer() == nullptr) {
+    return no_authority(node);
   }
   const crdt::RollRecord known_before = record;
   record.may_vouch =
       wish.may_vouch == Wish::kAsItIs ? record.may_vouch : wish.may_vouch == Wish::kYes;
   record.may_vote = wish.may_vote == Wish::kAsItIs ? record.may_vote : wish.may_vote == Wish::kYes;
   if (record.may_vote != known_before.may_vote) {
-    record.vote_set_under = known.authority.number();
+    record.vote_set_under = node.authority.number();
   }
-  scheduler::entry::Enrol entry = record == known_before ? said_again(known, wish.host)
-                                                         : changed_record(known, wish.host, record);
+  scheduler::entry::Enrol entry = record == known_before ? said_again(node, wish.host)
+                                                         : changed_record(node, wish.host, record);
   entry.by.name = std::move(by);
   return RollChange{RollOrder(std::move(entry)), wish.may_vote == Wish::kNo ? wish.host : HostId()};
 }
 
 /// The entry that changes the key of one host, of all hosts, or of the authority.
-Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::string by) {
+Result<RollOrder> rotation_of(const NodeView& node, const RotateArgs& args, std::string by) {
   if (args.is_authority) {
-    auto next = next_authority(known, std::move(by));
+    auto next = next_authority(node, std::move(by));
     return next ? Result<RollOrder>(*std::move(next)) : Result<RollOrder>(next.error());
   }
   if (args.host.is_zero()) {
-    return RollOrder(next_round(known, std::move(by)));
+    return RollOrder(next_round(node, std::move(by)));
   }
-  const scheduler::EnrolledHost* before = known.seat.state().roll().find(args.host);
+  const scheduler::EnrolledHost* before = node.seat.state().roll().find(args.host);
   crdt::RollRecord record;
   if (before != nullptr) {
     record = crdt::decode_roll(before->record).value_or(record);
@@ -207,11 +207,11 @@ Result<RollOrder> rotation_of(const Known& known, const RotateArgs& args, std::s
   if (before == nullptr || record.revoked) {
     return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
   }
-  if (known.authority.signer() == nullptr) {
-    return no_authority(known);
+  if (node.authority.signer() == nullptr) {
+    return no_authority(node);
   }
   ++record.key_round;
-  scheduler::entry::Enrol entry = changed_record(known, args.host, record);
+  scheduler::entry::Enrol entry = changed_record(node, args.host, record);
   entry.by.name = std::move(by);
   return RollOrder(std::move(entry));
 }
@@ -227,25 +227,26 @@ T arguments_in(const Request& request) {
   return decode_payload<T>(request.arguments).value_or(T());
 }
 
-Result<RollChange> join_change(const Known& known, const Request& request, std::string) {
-  return as_change(enrolment_of(known, arguments_in<JoinArgs>(request)));
+Result<RollChange> join_change(const NodeView& node, const Request& request, std::string) {
+  return as_change(enrolment_of(node, arguments_in<JoinArgs>(request)));
 }
 
-Result<RollChange> revoke_change(const Known& known, const Request& request, std::string by) {
-  return revocation_of(known, host_of(request), std::move(by));
+Result<RollChange> revoke_change(const NodeView& node, const Request& request, std::string by) {
+  return revocation_of(node, host_of(request), std::move(by));
 }
 
-Result<RollChange> set_change(const Known& known, const Request& request, std::string by) {
-  return rights_of(known, arguments_in<SetHostArgs>(request), std::move(by));
+Result<RollChange> set_change(const NodeView& node, const Request& request, std::string by) {
+  return rights_of(node, arguments_in<SetHostArgs>(request), std::move(by));
 }
 
-Result<RollChange> rotate_change(const Known& known, const Request& request, std::string by) {
-  return as_change(rotation_of(known, arguments_in<RotateArgs>(request), std::move(by)));
+Result<RollChange> rotate_change(const NodeView& node, const Request& request, std::string by) {
+  return as_change(rotation_of(node, arguments_in<RotateArgs>(request), std::move(by)));
 }
 
 struct RollRow {
   Verb verb{};
-  Result<RollChange> (*make)(const Known& known, const Request& request, std::string by) = nullptr;
+  Result<RollChange> (*make)(const NodeView& node, const Request& request,
+                             std::string by) = nullptr;
 };
 constexpr RollRow kRollChanges[] = {
     {Verb::kJoin, join_change},
@@ -270,22 +271,22 @@ Status check(const JoinArgs& join) {
                                 "a key of the newcomer has another size than keys have"});
 }
 
-Result<RollChange> change_of_roll(const Known& known, const Request& request, std::string by) {
+Result<RollChange> change_of_roll(const NodeView& node, const Request& request, std::string by) {
   const RollRow* row = find_row(kRollChanges, &RollRow::verb, request.verb);
   CHECK(row != nullptr);
-  return row->make(known, request, std::move(by));
+  return row->make(node, request, std::move(by));
 }
 
-JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
-  const AuthorityBook& authority = known.authority;
+JoinInfo join_info(const NodeView& node, HostId host, const crdt::Field& own) {
+  const AuthorityBook& authority = node.authority;
   JoinInfo info;
-  info.cluster = known.cluster;
+  info.cluster = node.cluster;
   info.authority = authority.authority().key;
   info.authority_links = authority.links();
   write_record(info.own, host, own);
-  info.contacts = contacts(known);
+  info.contacts = contacts(node);
   for (Contact& contact : info.contacts) {
-    contact.link_row = contact.host == host ? "" : link_row(known.store, contact.host);
+    contact.link_row = contact.host == host ? "" : link_row(node.store, contact.host);
   }
   const auto record = crdt::decode_roll(own.bytes);
   if (record.has_value() && record->may_vote) {
@@ -294,30 +295,30 @@ JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own) {
   return info;
 }
 
-JoinInfo join_info(const Known& known, const JoinArgs& join) {
-  const HostId host = known.options.credentials.verifier->host_of(join.identity_key);
+JoinInfo join_info(const NodeView& node, const JoinArgs& join) {
+  const HostId host = node.options.credentials.verifier->host_of(join.identity_key);
   crdt::Field field;
-  if (const scheduler::EnrolledHost* enrolled = known.seat.state().roll().find(host)) {
+  if (const scheduler::EnrolledHost* enrolled = node.seat.state().roll().find(host)) {
     field = {{Generation(enrolled->authority), Sequence(enrolled->edition)},
              enrolled->record,
              enrolled->signature};
   }
-  return join_info(known, host, field);
+  return join_info(node, host, field);
 }
 
 namespace {
 
-std::string told_of_join(const Known& known, const Request& request) {
-  return encode_payload(join_info(known, arguments_in<JoinArgs>(request)));
+std::string told_of_join(const NodeView& node, const Request& request) {
+  return encode_payload(join_info(node, arguments_in<JoinArgs>(request)));
 }
 
-std::string told_of_ticket(const Known& known, const Request&) {
-  return encode_payload(TicketMade{known.authority.authority().key, contacts(known)});
+std::string told_of_ticket(const NodeView& node, const Request&) {
+  return encode_payload(TicketMade{node.authority.authority().key, contacts(node)});
 }
 
 struct DoneRow {
   Verb verb{};
-  std::string (*payload)(const Known& known, const Request& request) = nullptr;
+  std::string (*payload)(const NodeView& node, const Request& request) = nullptr;
 };
 /// Answers to other verbs have no payload.
 constexpr DoneRow kTold[] = {
@@ -327,36 +328,36 @@ constexpr DoneRow kTold[] = {
 
 }  // namespace
 
-std::string payload_of_done(const Known& known, const Request& request) {
+std::string payload_of_done(const NodeView& node, const Request& request) {
   const DoneRow* row = find_row(kTold, &DoneRow::verb, request.verb);
-  return row == nullptr ? "" : row->payload(known, request);
+  return row == nullptr ? "" : row->payload(node, request);
 }
 
-std::vector<Contact> contacts(const Known& known) {
-  std::vector<HostId> hosts = known.seat.known_quorum().voters;
-  if (std::find(hosts.begin(), hosts.end(), known.options.self) == hosts.end()) {
-    hosts.insert(hosts.begin(), known.options.self);
+std::vector<Contact> contacts(const NodeView& node) {
+  std::vector<HostId> hosts = node.seat.known_quorum().voters;
+  if (std::find(hosts.begin(), hosts.end(), node.options.self) == hosts.end()) {
+    hosts.insert(hosts.begin(), node.options.self);
   }
   std::vector<Contact> found;
   for (const HostId host : hosts) {
-    const crdt::Field* record = known.store.field(host, crdt::FieldId::kRoll);
-    const crdt::Identity* identity = known.hosts.addresses().identity(host);
+    const crdt::Field* record = node.store.field(host, crdt::FieldId::kRoll);
+    const crdt::Identity* identity = node.hosts.addresses().identity(host);
     if (record == nullptr || identity == nullptr || found.size() >= kContactsMax) {
       continue;
     }
     Contact contact;
     contact.address = identity->control.text();
-    contact.link_key = known.roll.link_key(host);
+    contact.link_key = node.roll.link_key(host);
     write_record(contact, host, *record);
     found.push_back(std::move(contact));
   }
   return found;
 }
 
-TicketList ticket_list(const Known& known) {
+TicketList ticket_list(const NodeView& node) {
   TicketList list;
-  const scheduler::State& state = known.seat.state();
-  const std::int64_t unix_ms = known.wall_clock.unix_ms(known.now);
+  const scheduler::State& state = node.seat.state();
+  const std::int64_t unix_ms = node.wall_clock.unix_ms(node.now);
   for (const auto& [key, ticket] : state.roll().tickets()) {
     TicketInfo info;
     info.key = key;

@@ -7,7 +7,7 @@
 
 #include "agent/api/enrolment.h"
 #include "agent/api/request.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "gossip/base/result.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/protocol/entry.h"
@@ -26,15 +26,15 @@ struct RollChange {
 /// The change that a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the
 /// authority. Precondition: this host leads.
 /// `by` is the asker, as the log keeps it.
-Result<RollChange> change_of_roll(const Known& known, const Request& request, std::string by);
+Result<RollChange> change_of_roll(const NodeView& node, const Request& request, std::string by);
 /// The answer for a host whose record is `own`.
-JoinInfo join_info(const Known& known, HostId host, const crdt::Field& own);
+JoinInfo join_info(const NodeView& node, HostId host, const crdt::Field& own);
 /// The same with the record in the log; the record is empty if the log has none.
-JoinInfo join_info(const Known& known, const JoinArgs& join);
+JoinInfo join_info(const NodeView& node, const JoinArgs& join);
 /// The payload of the answer to an order that was carried out; "" for most verbs.
-std::string payload_of_done(const Known& known, const Request& request);
+std::string payload_of_done(const NodeView& node, const Request& request);
 /// The voters and this host, with their addresses and keys.
-std::vector<Contact> contacts(const Known& known);
-TicketList ticket_list(const Known& known);
+std::vector<Contact> contacts(const NodeView& node);
+TicketList ticket_list(const NodeView& node);
 
 }  // namespace muster::agent

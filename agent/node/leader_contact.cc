@@ -90,10 +90,10 @@ void LeaderContact::on_agent_spoke(Instant now, HostId host, gossip::Route route
 }
 
 gossip::Route LeaderContact::route_to(Instant now, HostId host, bool is_again) const {
-  const auto known = agent_routes_.find(host);
+  const auto node = agent_routes_.find(host);
   const Duration age = is_again ? kRouteFresh : kRouteKept;
-  const bool will_do = known != agent_routes_.end() && now - known->second.heard_at <= age;
-  return will_do ? known->second.route : gossip::Route();
+  const bool will_do = node != agent_routes_.end() && now - node->second.heard_at <= age;
+  return will_do ? node->second.route : gossip::Route();
 }
 
 bool is_leaders_word(const NodeOptions& own, const Roll& roll, const GangAgent& agent,

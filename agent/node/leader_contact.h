@@ -11,7 +11,7 @@
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
 #include "agent/roll/roll.h"
-#include "agent/step/words.h"
+#include "agent/step/node_interface.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/transport.h"

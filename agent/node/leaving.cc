@@ -9,8 +9,8 @@
 
 namespace muster::agent {
 
-std::string why_not_leave(const Known& known, const Request& request, std::string& remains) {
-  const std::vector<GrantView> held = known.gang_agent.grants();
+std::string why_not_leave(const NodeView& node, const Request& request, std::string& remains) {
+  const std::vector<GrantView> held = node.gang_agent.grants();
   const auto grants = std::count_if(held.begin(), held.end(), [](const GrantView& grant) {
     return grant.state != scheduler::GrantState::kAborted;
   });
@@ -22,31 +22,31 @@ std::string why_not_leave(const Known& known, const Request& request, std::strin
       }
     }
     return (grants == 1 ? "job " + jobs + " has" : "jobs " + jobs + " have") + " ranks on host " +
-           known.options.name + ": drain it (muster hosts drain " + known.options.name +
+           node.options.name + ": drain it (muster hosts drain " + node.options.name +
            "), or cancel " + (grants == 1 ? "it" : "them") + ", then leave";
   }
   const auto arguments = decode_payload<LeaveArgs>(request.arguments);
   const bool is_forced = arguments.has_value() && arguments->force;
-  if (!is_forced && is_last_to_vouch(known)) {
-    return "host " + known.options.name +
+  if (!is_forced && is_last_to_vouch(node)) {
+    return "host " + node.options.name +
            " is the last that may vouch for its logins, and without it nobody can submit or "
            "administer: let another one do so first (muster hosts set NAME --may-vouch yes), or "
            "leave with --force";
   }
-  const crdt::QuorumView quorum = known.seat.known_quorum();
-  if (std::find(quorum.voters.begin(), quorum.voters.end(), known.options.self) ==
+  const crdt::QuorumView quorum = node.seat.known_quorum();
+  if (std::find(quorum.voters.begin(), quorum.voters.end(), node.options.self) ==
       quorum.voters.end()) {
     return "";
   }
-  const std::size_t live = live_voters(known, quorum, known.options.self);
+  const std::size_t live = live_voters(node, quorum, node.options.self);
   const std::string left =
       std::to_string(live) + " of " + std::to_string(quorum.voters.size()) + " voters";
   if (live < quorum.voters.size() / 2 + 1 && !is_forced) {
-    return "host " + known.options.name + " is a voter, and without it " + left +
+    return "host " + node.options.name + " is a voter, and without it " + left +
            " would be alive, which is no majority: start the others first, or "
            "leave with --force and lose the quorum";
   }
-  remains = "host " + known.options.name + " is a voter: until another host takes its place, " +
+  remains = "host " + node.options.name + " is a voter: until another host takes its place, " +
             left + " remain";
   return "";
 }

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "agent/api/request.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 
 namespace muster::agent {
 
 /// The refusal for a host that may not leave; "" if it may. `remains` then warns, for people, of
 /// the voters that remain; "" if the host does not vote.
-std::string why_not_leave(const Known& known, const Request& request, std::string& remains);
+std::string why_not_leave(const NodeView& node, const Request& request, std::string& remains);
 
 }  // namespace muster::agent

@@ -8,8 +8,8 @@
 
 #include "agent/node/node_tables.h"
 #include "agent/node/roll_upkeep.h"
-#include "agent/step/own_words.h"
-#include "agent/step/row_words.h"
+#include "agent/step/row_inputs.h"
+#include "agent/step/self_description.h"
 #include "crdt/rows/codec.h"
 #include "gossip/base/check.h"
 #include "gossip/base/overloaded.h"

@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "agent/node/roll_upkeep.h"
-#include "agent/step/own_words.h"
-#include "agent/step/row_words.h"
+#include "agent/step/row_inputs.h"
+#include "agent/step/self_description.h"
 #include "crdt/rows/codec.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/seat/seat_messages.h"
@@ -15,7 +15,7 @@ namespace muster::agent {
 
 void Node::Waiting::show_hosts(Node& node, Instant now) {
   if (node.seat_.leads()) {
-    node.seat_.step(now, upkeep_of_roll(node.reach(now).known));
+    node.seat_.step(now, upkeep_of_roll(node.reach(now).node));
   }
   node.seat_.step(now, scheduler::input::HostsSeen{
                            seen_hosts(node.membership_, node.members_.roll(), node.seat_.state())});

@@ -18,9 +18,9 @@ crdt::RollRecord record_in(const EnrolledHost& host) {
 }
 
 /// Signs records of a replaced authority again, so that they still count.
-void sign_anew(const Known& known, scheduler::input::RollMet& due) {
-  const std::uint64_t number = known.authority.number();
-  for (const auto& [host, enrolled] : known.seat.state().roll().hosts()) {
+void sign_anew(const NodeView& node, scheduler::input::RollMet& due) {
+  const std::uint64_t number = node.authority.number();
+  for (const auto& [host, enrolled] : node.seat.state().roll().hosts()) {
     if (due.records.size() >= kSignedAnewMax) {
       return;
     }
@@ -35,28 +35,28 @@ void sign_anew(const Known& known, scheduler::input::RollMet& due) {
       record.may_vote = false;
       record.may_vouch = false;
     }
-    due.records.push_back(changed_record(known, host, record));
+    due.records.push_back(changed_record(node, host, record));
     due.records.back().is_revoked = record.revoked;
   }
 }
 
 /// Tells reachable hosts whose keys are older than the wanted round to change them, as far as those
 /// that were told already leave places.
-void rotate(const Known& known, scheduler::input::RollMet& due) {
-  const scheduler::RollBook& book = known.seat.state().roll();
-  const Roll& roll = known.roll;
+void rotate(const NodeView& node, scheduler::input::RollMet& due) {
+  const scheduler::RollBook& book = node.seat.state().roll();
+  const Roll& roll = node.roll;
   std::size_t changing = 0;
   std::vector<std::tuple<std::string, HostId>> next;
   for (const auto& [host, enrolled] : book.hosts()) {
     const crdt::RollRecord* record = roll.record(host);
-    const bool is_here = host == known.options.self || is_reachable(known.membership, host);
+    const bool is_here = host == node.options.self || is_reachable(node.membership, host);
     if (record == nullptr || !is_here) {
       continue;
     }
     if (roll.link_round(host) < record->key_round) {
       ++changing;
     } else if (record->key_round < book.keys().round) {
-      const crdt::Identity* identity = known.hosts.addresses().identity(host);
+      const crdt::Identity* identity = node.hosts.addresses().identity(host);
       next.emplace_back(identity == nullptr ? "" : identity->rack, host);
     }
   }
@@ -69,16 +69,16 @@ void rotate(const Known& known, scheduler::input::RollMet& due) {
     ++changing;
     crdt::RollRecord record = record_in(*book.find(host));
     record.key_round = book.keys().round;
-    due.records.push_back(changed_record(known, host, record));
+    due.records.push_back(changed_record(node, host, record));
   }
 }
 
 }  // namespace
 
-scheduler::entry::Enrol changed_record(const Known& known, HostId host,
+scheduler::entry::Enrol changed_record(const NodeView& node, HostId host,
                                        const crdt::RollRecord& record) {
-  const AuthorityBook& authority = known.authority;
-  const EnrolledHost* before = known.seat.state().roll().find(host);
+  const AuthorityBook& authority = node.authority;
+  const EnrolledHost* before = node.seat.state().roll().find(host);
   const bool goes_on = before != nullptr && before->authority == authority.number();
   scheduler::entry::Enrol entry;
   entry.host = host;
@@ -89,43 +89,43 @@ scheduler::entry::Enrol changed_record(const Known& known, HostId host,
   entry.record = field.bytes;
   entry.signature = field.proof;
   entry.may_vouch = record.may_vouch && !record.revoked;
-  entry.host_name = known.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
+  entry.host_name = node.hosts.addresses().name(host).substr(0, scheduler::kTicketNameBytesMax);
   return entry;
 }
 
-scheduler::input::RollMet upkeep_of_roll(const Known& known) {
-  const scheduler::State& state = known.seat.state();
+scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
+  const scheduler::State& state = node.seat.state();
   const scheduler::RollKeys& keys = state.roll().keys();
-  const AuthorityBook& authority = known.authority;
+  const AuthorityBook& authority = node.authority;
   scheduler::input::RollMet due;
-  due.records = known.roll.unlogged(known.store, state.roll());
+  due.records = node.roll.unlogged(node.store, state.roll());
   if (authority.signer() == nullptr || authority.number() != keys.authority()) {
     return due;
   }
-  if (known.roll.ended_authority() >= authority.number()) {
-    if (auto next = next_authority(known, "muster")) {
+  if (node.roll.ended_authority() >= authority.number()) {
+    if (auto next = next_authority(node, "muster")) {
       due.authority = *std::move(next);
     }
     return due;
   }
-  sign_anew(known, due);
+  sign_anew(node, due);
   if (!due.records.empty()) {
     return due;  // One change of a record at a time.
   }
   if (state.cluster_time() - keys.round_at >= kKeysAgeMax) {
-    due.rotation = next_round(known, "muster");
+    due.rotation = next_round(node, "muster");
   } else if (keys.round > 0) {
-    rotate(known, due);
+    rotate(node, due);
   }
   return due;
 }
 
-Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, std::string by) {
-  const Credentials& own = known.options.credentials;
-  const AuthorityBook& authority = known.authority;
+Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, std::string by) {
+  const Credentials& own = node.options.credentials;
+  const AuthorityBook& authority = node.authority;
   if (authority.signer() == nullptr) {
     return Error{ErrorCode::kUnavailable,
-                 "host " + known.options.name + " leads and has no authority: repeat"};
+                 "host " + node.options.name + " leads and has no authority: repeat"};
   }
   const std::string seed = own.key_maker->make_seed();
   scheduler::entry::ReplaceAuthority next;
@@ -134,7 +134,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
   next.signature = authority.signer()->sign(gossip::authority_words(next.number, next.key));
   next.by.name = std::move(by);
   const auto seal_to = [&](HostId host) {
-    const EnrolledHost* enrolled = known.seat.state().roll().find(host);
+    const EnrolledHost* enrolled = node.seat.state().roll().find(host);
     const crdt::RollRecord record = enrolled == nullptr ? crdt::RollRecord() : record_in(*enrolled);
     const bool is_sealed = std::any_of(next.sealed.begin(), next.sealed.end(),
                                        [&](const auto& each) { return each.first == host; });
@@ -143,17 +143,17 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, st
       next.sealed.emplace_back(host, own.verifier->seal(record.identity_key, seed));
     }
   };
-  for (const HostId voter : known.seat.known_quorum().voters) {
+  for (const HostId voter : node.seat.known_quorum().voters) {
     seal_to(voter);  // Voters come first if there are too many hosts.
   }
-  for (const auto& [host, enrolled] : known.seat.state().roll().hosts()) {
+  for (const auto& [host, enrolled] : node.seat.state().roll().hosts()) {
     seal_to(host);
   }
   return next;
 }
 
-scheduler::entry::RotateKeys next_round(const Known& known, std::string by) {
-  const scheduler::RollBook& book = known.seat.state().roll();
+scheduler::entry::RotateKeys next_round(const NodeView& node, std::string by) {
+  const scheduler::RollBook& book = node.seat.state().roll();
   std::uint64_t round = book.keys().round;
   for (const auto& [host, enrolled] : book.hosts()) {
     round = std::max(round, record_in(enrolled).key_round);
@@ -161,14 +161,13 @@ scheduler::entry::RotateKeys next_round(const Known& known, std::string by) {
   return {round + 1, std::move(by)};
 }
 
-KeysInfo keys_info(const Known& known) {
-  const Roll& roll = known.roll;
+KeysInfo keys_info(const NodeView& node) {
+  const Roll& roll = node.roll;
   KeysInfo info;
-  info.authority = known.authority.number();
+  info.authority = node.authority.number();
   info.authority_from = std::max<std::uint64_t>(roll.counts_from(), 1);
   // Voters know of a wanted round that hosts were not told yet.
-  const std::uint64_t wanted =
-      known.seat.knows_state() ? known.seat.state().roll().keys().round : 0;
+  const std::uint64_t wanted = node.seat.knows_state() ? node.seat.state().roll().keys().round : 0;
   const auto add = [&](HostId host) {
     const crdt::RollRecord* record = roll.record(host);
     if (record == nullptr) {
@@ -176,13 +175,13 @@ KeysInfo keys_info(const Known& known) {
     }
     const crdt::LinkCert link = roll.link(host);
     HostKeys keys{host,
-                  known.hosts.addresses().name(host),
+                  node.hosts.addresses().name(host),
                   roll.authority_of(host),
                   link.serial,
                   link.round,
                   std::max(record->key_round, wanted),
                   !link.next.empty(),
-                  host == known.options.self || is_reachable(known.membership, host)};
+                  host == node.options.self || is_reachable(node.membership, host)};
     const bool is_behind = keys.round < keys.round_wanted || keys.authority < info.authority;
     ++info.members;
     info.behind += is_behind ? 1 : 0;
@@ -190,9 +189,9 @@ KeysInfo keys_info(const Known& known) {
       info.hosts.insert(is_behind ? info.hosts.begin() : info.hosts.end(), std::move(keys));
     }
   };
-  add(known.options.self);
-  for (const auto& [host, member] : known.membership.members()) {
-    if (host != known.options.self) {
+  add(node.options.self);
+  for (const auto& [host, member] : node.membership.members()) {
+    if (host != node.options.self) {
       add(host);
     }
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/api/enrolment.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "gossip/base/result.h"
 #include "scheduler/protocol/roll_entries.h"
 #include "scheduler/seat/seat_words.h"
@@ -23,15 +23,15 @@ inline constexpr std::size_t kChangingMax = 4;
 inline constexpr std::size_t kChangingOneOf = 64;
 
 /// Precondition: this host leads.
-scheduler::input::RollMet upkeep_of_roll(const Known& known);
+scheduler::input::RollMet upkeep_of_roll(const NodeView& node);
 /// The entry for a new authority, signed by the present one.
-Result<scheduler::entry::ReplaceAuthority> next_authority(const Known& known, std::string by);
+Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, std::string by);
 /// The entry for another change of all link keys.
-scheduler::entry::RotateKeys next_round(const Known& known, std::string by);
+scheduler::entry::RotateKeys next_round(const NodeView& node, std::string by);
 /// The entry that replaces the record of that host by `record`, signed.
-scheduler::entry::Enrol changed_record(const Known& known, HostId host,
+scheduler::entry::Enrol changed_record(const NodeView& node, HostId host,
                                        const crdt::RollRecord& record);
 /// The progress of each member with its keys, as this host knows it.
-KeysInfo keys_info(const Known& known);
+KeysInfo keys_info(const NodeView& node);
 
 }  // namespace muster::agent

@@ -28,25 +28,25 @@ bool is_away(const membership::Member* member) {
 
 /// The time for which the voter has been silent: to the leader if this node leads, otherwise to
 /// membership.
-Duration silent_for(const Known& known, HostId voter) {
-  const scheduler::Raft* raft = known.seat.leads() ? known.seat.raft() : nullptr;
+Duration silent_for(const NodeView& node, HostId voter) {
+  const scheduler::Raft* raft = node.seat.leads() ? node.seat.raft() : nullptr;
   for (const scheduler::MemberLag& each :
-       raft == nullptr ? std::vector<scheduler::MemberLag>() : raft->lag(known.now)) {
+       raft == nullptr ? std::vector<scheduler::MemberLag>() : raft->lag(node.now)) {
     if (each.host == voter && each.heard_at != Instant::min()) {
-      return known.now - each.heard_at;
+      return node.now - each.heard_at;
     }
   }
-  const membership::Member* member = known.membership.member(voter);
-  return member == nullptr ? Duration(0) : known.now - member->since;
+  const membership::Member* member = node.membership.member(voter);
+  return member == nullptr ? Duration(0) : node.now - member->since;
 }
 
-ElectorateView view_of(const Known& known) {
+ElectorateView view_of(const NodeView& node) {
   ElectorateView view;
-  const scheduler::Raft* raft = known.seat.raft();
-  const crdt::QuorumView quorum = known.seat.known_quorum();
+  const scheduler::Raft* raft = node.seat.raft();
+  const crdt::QuorumView quorum = node.seat.known_quorum();
   view.now = raft != nullptr ? raft->configuration() : scheduler::founding(quorum.voters);
   const auto add = [&](HostId host, bool is_voter) {
-    const membership::Member* member = known.membership.member(host);
+    const membership::Member* member = node.membership.member(host);
     ElectorateMember each;
     each.host = host;
     each.rack = member == nullptr ? "" : member->rack;
@@ -62,7 +62,7 @@ ElectorateView view_of(const Known& known) {
     add(learner.host, false);
   }
   for (const scheduler::SeenHost& seen :
-       seen_hosts(known.membership, known.roll, known.seat.state())) {
+       seen_hosts(node.membership, node.roll, node.seat.state())) {
     const auto member =
         std::find_if(view.members.begin(), view.members.end(),
                      [&](const ElectorateMember& each) { return each.host == seen.host; });
@@ -100,27 +100,27 @@ std::string replacement_text(const ElectorateView& view, HostId voter, Duration 
   return "no other host that may vote is here to replace it";
 }
 
-std::string voter_outlook(const Known& known, HostId voter) {
-  const crdt::QuorumView quorum = known.seat.known_quorum();
+std::string voter_outlook(const NodeView& node, HostId voter) {
+  const crdt::QuorumView quorum = node.seat.known_quorum();
   const bool is_voter =
       std::find(quorum.voters.begin(), quorum.voters.end(), voter) != quorum.voters.end();
-  if (!is_voter || voter == known.options.self || !is_away(known.membership.member(voter))) {
+  if (!is_voter || voter == node.options.self || !is_away(node.membership.member(voter))) {
     return "";
   }
   if (quorum.leader.is_zero()) {
     return "without a leader nobody replaces it";
   }
-  if (known.membership.storm().mode != StormMode::kNormal) {
+  if (node.membership.storm().mode != StormMode::kNormal) {
     return "nobody replaces it while so many hosts are silent";
   }
-  return replacement_text(view_of(known), voter, silent_for(known, voter), known.hosts.addresses());
+  return replacement_text(view_of(node), voter, silent_for(node, voter), node.hosts.addresses());
 }
 
-std::vector<std::string> voter_notes(const Known& known) {
+std::vector<std::string> voter_notes(const NodeView& node) {
   std::vector<std::string> notes;
-  for (const HostId voter : known.seat.known_quorum().voters) {
-    if (const std::string next = voter_outlook(known, voter); !next.empty()) {
-      notes.push_back("voter " + known.hosts.addresses().name(voter) + " does not answer: " + next);
+  for (const HostId voter : node.seat.known_quorum().voters) {
+    if (const std::string next = voter_outlook(node, voter); !next.empty()) {
+      notes.push_back("voter " + node.hosts.addresses().name(voter) + " does not answer: " + next);
     }
   }
   return notes;

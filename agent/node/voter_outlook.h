@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "gossip/base/ids.h"
 #include "scheduler/seat/electorate.h"
 
@@ -16,8 +16,8 @@ namespace muster::agent {
 std::string replacement_text(const scheduler::ElectorateView& view, HostId voter,
                              Duration silent_for, const crdt::AddressBook& names);
 /// "" for a voter that answers, and for a host that does not vote.
-std::string voter_outlook(const Known& known, HostId voter);
+std::string voter_outlook(const NodeView& node, HostId voter);
 /// "host c does not answer: e replaces it as voter in 4m", for each voter that does not answer.
-std::vector<std::string> voter_notes(const Known& known);
+std::vector<std::string> voter_notes(const NodeView& node);
 
 }  // namespace muster::agent

@@ -5,20 +5,20 @@
 #include <string>
 
 #include "agent/api/request.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "gossip/base/ids.h"
 
 namespace muster::agent {
 
 /// The reason to refuse `request` of a login of host `speaker`; "" = it is accepted. `speaker` may
 /// be this host.
-std::string why_not_through(const Known& known, const Request& request, HostId speaker);
+std::string why_not_through(const NodeView& node, const Request& request, HostId speaker);
 /// True if without `host` another host may still vouch for its logins, or vote.
-bool is_another_to_vouch(const Known& known, HostId host);
-bool is_another_to_vote(const Known& known, HostId host);
+bool is_another_to_vouch(const NodeView& node, HostId host);
+bool is_another_to_vote(const NodeView& node, HostId host);
 
 /// True if this host may vouch for its logins, and no host that stays when it leaves may. False if
 /// no host stays.
-bool is_last_to_vouch(const Known& known);
+bool is_last_to_vouch(const NodeView& node);
 
 }  // namespace muster::agent

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/step/node_interface.h"
 #include "agent/step/outbox.h"
-#include "agent/step/words.h"
 #include "crdt/disk/write_batch.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/signing.h"

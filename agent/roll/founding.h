@@ -16,8 +16,8 @@
 
 #include "agent/api/enrolment.h"
 #include "agent/roll/roll.h"
+#include "agent/step/node_interface.h"
 #include "agent/step/outbox.h"
-#include "agent/step/words.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "agent/roll/link_record.h"
+#include "agent/step/node_interface.h"
 #include "agent/step/outbox.h"
-#include "agent/step/words.h"
 #include "crdt/rows/link_cert.h"
 #include "crdt/rows/roll.h"
 #include "crdt/store/host_store.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/step/own_words.h"
 #include "agent/step/reachable.h"
+#include "agent/step/self_description.h"
 #include "crdt/rows/host_state.h"
 
 namespace muster::agent {

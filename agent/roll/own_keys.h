@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "agent/roll/absent_contact.h"
+#include "agent/roll/departed_dialer.h"
 #include "agent/roll/link_rotation.h"
+#include "agent/step/node_interface.h"
 #include "agent/step/outbox.h"
-#include "agent/step/words.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
@@ -39,7 +39,7 @@ class OwnKeys {
  private:
   HostId self_;
   LinkRotation rotation_;
-  AbsentContact absent_;
+  DepartedDialer absent_;
 };
 
 }  // namespace muster::agent

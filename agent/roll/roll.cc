@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/step/row_words.h"
+#include "agent/step/row_inputs.h"
 #include "gossip/base/mutant.h"
 #include "gossip/wire/message_table.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "agent/front/event_ring.h"
+#include "agent/step/node_interface.h"
 #include "agent/step/pending_writes.h"
-#include "agent/step/words.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/address_book.h"
 #include "gossip/base/event.h"

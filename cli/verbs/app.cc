@@ -163,7 +163,7 @@ std::string_view answerer_of(agent::Answerer answerer) {
       return "the leader; if it cannot be reached, any voter";
     case agent::Answerer::kLeader:
       return "the leader, once a majority of the voters has recorded it";
-    case agent::Answerer::kLobby:
+    case agent::Answerer::kUnjoined:
       return "the agent of this host, while it belongs to no cluster";
   }
   return "";

@@ -224,7 +224,7 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-/// "../step/words.h" in the README of agent/node is "agent/step/words.h".
+/// "../step/node_interface.h" in the README of agent/node is "agent/step/node_interface.h".
 std::string resolved(std::string folder, std::string name) {
   if (name.starts_with("./")) {
     return name.substr(2);

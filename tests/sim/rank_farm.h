@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/gang/words.h"
+#include "agent/gang/gang_interface.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
 

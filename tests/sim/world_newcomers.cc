@@ -3,7 +3,7 @@
 #include <ctime>
 #include <utility>
 
-#include "agent/step/words.h"
+#include "agent/step/node_interface.h"
 #include "crdt/rows/roll.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "agent/edge/disk/raft_home.h"
-#include "agent/step/words.h"
+#include "agent/step/node_interface.h"
 #include "crdt/edge/storage_thread.h"
 
 namespace muster::agent {

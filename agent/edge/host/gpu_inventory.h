@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "agent/gang/words.h"
+#include "agent/gang/gang_interface.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
 

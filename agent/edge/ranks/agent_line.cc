@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "agent/edge/ranks/complaint.h"
+#include "agent/edge/ranks/supervisor_log.h"
 
 namespace muster::agent {
 namespace {
@@ -55,7 +55,7 @@ bool AgentLine::accept(Instant now) {
     if (now < turn_at_) {
       return false;
     }
-    complain("the agent before did not hang up");
+    log_failure("the agent before did not hang up");
   }
   socket_ = Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   buffer_.clear();

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "agent/edge/grant/supervise_protocol.h"
-#include "agent/edge/ranks/complaint.h"
 #include "agent/edge/ranks/supervisor.h"
+#include "agent/edge/ranks/supervisor_log.h"
 
 namespace muster::agent {
 namespace {
@@ -53,7 +53,7 @@ bool write_plain(const std::string& path, const std::string& text) {
   const bool is_written = fd.is_open() && write(fd.get(), text.data(), text.size()) ==
                                               static_cast<ssize_t>(text.size());
   if (!is_written) {
-    complain(path + ": " + errno_text(errno));
+    log_failure(path + ": " + errno_text(errno));
   }
   return is_written;
 }
@@ -111,13 +111,13 @@ int supervise_main(int argc, char** argv) {
   static constexpr int kConflict = 7;
   const std::optional<Arguments> arguments = parse(argc, argv);
   if (!arguments.has_value() || chdir(arguments->directory.c_str()) != 0) {
-    complain("usage: supervise DIRECTORY SOCKET_FD HOLD_NS LISTEN_ADDRESS");
+    log_failure("usage: supervise DIRECTORY SOCKET_FD HOLD_NS LISTEN_ADDRESS");
     return kUsage;
   }
   fcntl(arguments->socket, F_SETFD, FD_CLOEXEC);
   const Fd lock(::open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    complain("another supervisor holds " + arguments->directory);
+    log_failure("another supervisor holds " + arguments->directory);
     return kConflict;
   }
   int barrier[2] = {-1, -1};
@@ -128,7 +128,7 @@ int supervise_main(int argc, char** argv) {
   const pid_t child = fork();
   if (child != 0) {
     if (child < 0) {
-      complain("fork: " + errno_text(errno));
+      log_failure("fork: " + errno_text(errno));
       return 1;
     }
     leave(child, barrier[1]);

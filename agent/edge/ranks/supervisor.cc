@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/edge/ranks/complaint.h"
+#include "agent/edge/ranks/supervisor_log.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {
@@ -25,7 +25,7 @@ constexpr Duration kKillRound = std::chrono::milliseconds(20);
 /// True when it is well; else it says why not.
 bool is_good(const Status& status) {
   if (!status) {
-    complain(status.error().text);
+    log_failure(status.error().text);
   }
   return static_cast<bool>(status);
 }
@@ -77,7 +77,7 @@ void Supervisor::run() {
     timer_.arm(is_watching_hold(), agent_.turn_at());
     std::vector<pollfd> set = poll_set();
     if (poll(set.data(), set.size(), -1) < 0 && errno != EINTR) {
-      complain("poll: " + errno_text(errno));
+      log_failure("poll: " + errno_text(errno));
     }
     on_exec_pipes(set);
     copy_output();
@@ -168,7 +168,7 @@ void Supervisor::terminate(Duration grace, const std::string& reason) {
   reap();
   const Status marked = evidence_.mark_signalled(reason);
   if (!marked) {
-    complain(marked.error().text);
+    log_failure(marked.error().text);
   }
   phase_ = Phase::kStopping;
   for (SupervisedRank& rank : ranks_) {

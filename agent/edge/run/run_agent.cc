@@ -22,7 +22,7 @@
 #include "agent/edge/host/gpu_inventory.h"
 #include "agent/edge/host/kernel_labels.h"
 #include "agent/edge/inheritance.h"
-#include "agent/edge/join/lobby.h"
+#include "agent/edge/join/unjoined_agent.h"
 #include "agent/edge/own_path.h"
 #include "agent/edge/ranks/supervise.h"
 #include "agent/edge/run/event_loop.h"
@@ -255,15 +255,15 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   if (const Status free = try_ports(options); !free) {
     return free.error();
   }
-  LobbyOptions lobby;
-  lobby.ipc_path = socket_path(options);
-  lobby.name = options.name;
-  lobby.control = options.listen;
-  lobby.login = own_login();
-  lobby.stop_fd = stop_fd;
-  lobby.on_turn = [&upkeep] { upkeep.turn(boot_now()); };
-  lobby.ticket_path = options.ticket_path;
-  known = wait_for_membership(key, lobby);
+  UnjoinedOptions unjoined;
+  unjoined.ipc_path = socket_path(options);
+  unjoined.name = options.name;
+  unjoined.control = options.listen;
+  unjoined.login = own_login();
+  unjoined.stop_fd = stop_fd;
+  unjoined.on_turn = [&upkeep] { upkeep.turn(boot_now()); };
+  unjoined.ticket_path = options.ticket_path;
+  known = wait_for_membership(key, unjoined);
   if (known && known->has_value()) {
     crdt::WriteBatch writes = writes_of(**known);
     writes.push_back({std::string(kLinkRecord), std::nullopt});

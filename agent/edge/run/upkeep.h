@@ -2,7 +2,7 @@
 // Upkeep of an agent beside its work: it renews the links to the socket and the log file, which
 // cleaners of temporary files and rotators of logs take away. At a HUP it opens the log file and
 // reads the configuration again. The transport renews the socket itself. Owned by run_agent(); the
-// lobby and the event loop give it its turns.
+// UnjoinedAgent and the event loop give it its turns.
 
 #include <functional>
 #include <string>

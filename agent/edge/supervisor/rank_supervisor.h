@@ -17,7 +17,7 @@
 #include "agent/edge/supervisor/handle_life.h"
 #include "agent/edge/supervisor/kept_grants.h"
 #include "agent/edge/supervisor/launch_check.h"
-#include "agent/gang/words.h"
+#include "agent/gang/gang_interface.h"
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "agent/edge/grant/supervise_protocol.h"
-#include "agent/gang/words.h"
+#include "agent/gang/gang_interface.h"
 
 namespace muster::agent {
 

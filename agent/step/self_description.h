@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/gang/gang_agent.h"
-#include "agent/step/words.h"
+#include "agent/step/node_interface.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/event.h"
 #include "scheduler/seat/quorum_seat.h"

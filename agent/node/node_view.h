@@ -1,5 +1,5 @@
 #pragma once
-// Known gives the answers to clients a read-only view of the parts of the Node, for one call.
+// NodeView gives the answers to clients a read-only view of the parts of the Node, for one call.
 
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 #include "agent/roll/host_directory.h"
 #include "agent/roll/message_gate.h"
 #include "agent/roll/roll.h"
+#include "agent/step/node_interface.h"
 #include "agent/step/reachable.h"
-#include "agent/step/words.h"
 #include "crdt/store/host_store.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
@@ -22,7 +22,7 @@
 
 namespace muster::agent {
 
-struct Known {
+struct NodeView {
   Instant now;
   ClusterId cluster;  ///< Zero = this node has no cluster yet.
   const NodeOptions& options;
@@ -41,11 +41,11 @@ struct Known {
 };
 
 /// The host with this name, a reachable one first; zero if this node knows no such host.
-HostId host_named(const Known& known, const std::string& name);
+HostId host_named(const NodeView& node, const std::string& name);
 /// True if the leader is reachable, or spoke to this host lately.
-bool is_leader_reachable(const Known& known, HostId leader);
+bool is_leader_reachable(const NodeView& node, HostId leader);
 /// The number of voters, `without` left out, that this node takes for able to vote.
-std::size_t live_voters(const Known& known, const crdt::QuorumView& quorum,
+std::size_t live_voters(const NodeView& node, const crdt::QuorumView& quorum,
                         HostId without = HostId());
 
 }  // namespace muster::agent

@@ -1,4 +1,4 @@
-#include "agent/step/own_words.h"
+#include "agent/step/self_description.h"
 
 #include <string>
 #include <utility>

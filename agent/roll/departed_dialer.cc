@@ -1,8 +1,8 @@
-#include "agent/roll/absent_contact.h"
+#include "agent/roll/departed_dialer.h"
 
 namespace muster::agent {
 
-HostId AbsentContact::next(Instant now, const membership::Membership& membership) {
+HostId DepartedDialer::next(Instant now, const membership::Membership& membership) {
   next_ = now + kPeriod;
   HostId first;
   for (const auto& [host, member] : membership.members()) {

@@ -7,7 +7,7 @@
 
 #include "agent/api/request.h"
 #include "agent/front/asker.h"
-#include "agent/node/known.h"
+#include "agent/node/node_view.h"
 #include "gossip/base/result.h"
 #include "scheduler/seat/quorum_seat.h"
 
@@ -24,7 +24,7 @@ std::string why_not_named_so(const Request& request, bool is_member);
 /// The asker and its host: "USER@HOST".
 std::string asker_text(const Request& request);
 /// The input to a leader's seat for a request with that number, or the reason to refuse it.
-Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
+Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& request,
                                            std::uint64_t number, const Asker& asker);
 
 }  // namespace muster::agent

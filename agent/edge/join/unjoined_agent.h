@@ -16,7 +16,7 @@
 
 namespace muster::agent {
 
-struct LobbyOptions {
+struct UnjoinedOptions {
   std::string ipc_path;
   std::string name;          ///< Of this host.
   gossip::Endpoint control;  ///< Where it will listen, as others reach it.
@@ -29,6 +29,6 @@ struct LobbyOptions {
 
 /// Blocks. nullopt if the process was asked to end.
 Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
-                                                            const LobbyOptions& options);
+                                                            const UnjoinedOptions& options);
 
 }  // namespace muster::agent

@@ -1,7 +1,7 @@
 // An agent without a cluster, asked over its own socket: it says who it is and how to get it into
 // one, founds one or joins one, and refuses the rest.
 
-#include "agent/edge/join/lobby.h"
+#include "agent/edge/join/unjoined_agent.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -24,9 +24,9 @@ using testing::key_of;
 using testing::Member;
 
 constexpr Duration kPatience = std::chrono::seconds(10);
-/// While the lobby stands still, because the test has its thread.
+/// While the agent stands still, because the test has its thread.
 constexpr Duration kLook = std::chrono::milliseconds(20);
-/// Turns of the lobby in one test: tests that pass need a few. While an answer is missing a turn is
+/// Turns of the agent in one test: tests that pass need a few. While an answer is missing a turn is
 /// at least kLook long.
 constexpr int kTurnsMax = 100;
 
@@ -37,11 +37,11 @@ Request request_of(Verb verb, std::string arguments = "") {
   return request;
 }
 
-/// Lobby and asker share one thread: what is asked next is sent in the lobby's own turns.
-class LobbyTest : public ::testing::Test {
+/// Agent and asker share one thread: the next question is sent in a turn of the agent.
+class UnjoinedAgentTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/muster_lobby_XXXXXX";
+    char name[] = "/tmp/muster_unjoined_XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     directory_ = name;
     options_.ipc_path = directory_ + "/agent.sock";
@@ -64,7 +64,7 @@ class LobbyTest : public ::testing::Test {
   /// Another message than a request that will be answered.
   void say(std::string bytes) { to_say_.push_back(std::move(bytes)); }
 
-  /// Runs the lobby until all was said and answered, or it has become a member. Fails, and returns
+  /// Runs the agent until all was said and answered, or it has become a member. Fails, and returns
   /// nothing, when answers are missing after kTurnsMax turns.
   std::optional<MembershipRecord> wait() {
     const auto result = wait_for_membership(key_, options_);
@@ -87,7 +87,7 @@ class LobbyTest : public ::testing::Test {
   }
 
   const HostKey key_ = key_of('n');
-  LobbyOptions options_;
+  UnjoinedOptions options_;
   std::string directory_;
   std::vector<Response> answers_;
   std::function<void()> before_turn_ = [] {};
@@ -155,7 +155,7 @@ bool says(const Response& response, const std::string& part) {
   return response.text.find(part) != std::string::npos;
 }
 
-TEST_F(LobbyTest, SaysItsVersionAndWhoItIs) {
+TEST_F(UnjoinedAgentTest, SaysItsVersionAndWhoItIs) {
   const Response response = answer_to(request_of(Verb::kVersion));
   EXPECT_EQ(response.status, ResponseStatus::kOk);
   EXPECT_EQ(response.answered_by, "new");
@@ -169,7 +169,7 @@ TEST_F(LobbyTest, SaysItsVersionAndWhoItIs) {
   EXPECT_TRUE(version->cluster.is_zero());
 }
 
-TEST_F(LobbyTest, TellsAnAskerOfAClusterHowItWouldGetOne) {
+TEST_F(UnjoinedAgentTest, TellsAnAskerOfAClusterHowItWouldGetOne) {
   for (const Verb verb : {Verb::kHosts, Verb::kSubmit, Verb::kJoin, Verb::kStats}) {
     ask(request_of(verb));
   }
@@ -181,7 +181,7 @@ TEST_F(LobbyTest, TellsAnAskerOfAClusterHowItWouldGetOne) {
   }
 }
 
-TEST_F(LobbyTest, ToldInAnotherVersionItSaysSo) {
+TEST_F(UnjoinedAgentTest, ToldInAnotherVersionItSaysSo) {
   gossip::Envelope envelope;
   envelope.type = gossip::MessageType::kRequest;
   envelope.nonce = Nonce(10);
@@ -192,13 +192,13 @@ TEST_F(LobbyTest, ToldInAnotherVersionItSaysSo) {
   EXPECT_TRUE(says(answers_.at(0), "does not know that request")) << answers_.at(0).text;
 }
 
-TEST_F(LobbyTest, AnswersRequestsAlone) {
+TEST_F(UnjoinedAgentTest, AnswersRequestsAlone) {
   say("no message");
   say(testing::response_to(Nonce(99), Response()));
   EXPECT_EQ(answer_to(request_of(Verb::kVersion)).status, ResponseStatus::kOk);
 }
 
-TEST_F(LobbyTest, ArgumentsThatItCannotReadAreRefusedByTheNameOfTheVerb) {
+TEST_F(UnjoinedAgentTest, ArgumentsThatItCannotReadAreRefusedByTheNameOfTheVerb) {
   ask(request_of(Verb::kFound));
   ask(request_of(Verb::kEnter, "no ticket"));
   EXPECT_FALSE(wait().has_value());
@@ -240,7 +240,7 @@ void expect_founded(const MembershipRecord& record, const Response& response, co
   EXPECT_EQ(made->contacts, std::vector{here});
 }
 
-TEST_F(LobbyTest, OneHostFoundsAClusterByItself) {
+TEST_F(UnjoinedAgentTest, OneHostFoundsAClusterByItself) {
   options_.control.port = 7450;
   ask(request_of(Verb::kFound, encode_payload(FoundArgs{1, ""})));
   const auto record = wait();
@@ -250,7 +250,7 @@ TEST_F(LobbyTest, OneHostFoundsAClusterByItself) {
   expect_founded(*record, answers_.at(0), key_);
 }
 
-TEST_F(LobbyTest, SeveralFoundAClusterWithTheTicketOfTheOthers) {
+TEST_F(UnjoinedAgentTest, SeveralFoundAClusterWithTheTicketOfTheOthers) {
   ask(request_of(Verb::kFound, encode_payload(FoundArgs{5, "key of the ticket"})));
   const auto record = wait();
   ASSERT_TRUE(record.has_value());
@@ -259,7 +259,7 @@ TEST_F(LobbyTest, SeveralFoundAClusterWithTheTicketOfTheOthers) {
   expect_founded(*record, answers_.at(0), key_);
 }
 
-TEST_F(LobbyTest, OtherNumbersOfFoundersAreRefused) {
+TEST_F(UnjoinedAgentTest, OtherNumbersOfFoundersAreRefused) {
   for (const FoundArgs& args : {FoundArgs{0, "key"}, FoundArgs{2, "key"}, FoundArgs{4, "key"},
                                 FoundArgs{7, "key"}, FoundArgs{3, ""}}) {
     ask(request_of(Verb::kFound, encode_payload(args)));
@@ -271,7 +271,7 @@ TEST_F(LobbyTest, OtherNumbersOfFoundersAreRefused) {
   }
 }
 
-TEST_F(LobbyTest, SeveralFoundNoneWhereTheOthersCannotCome) {
+TEST_F(UnjoinedAgentTest, SeveralFoundNoneWhereTheOthersCannotCome) {
   options_.control.port = 0;
   const Response response =
       answer_to(request_of(Verb::kFound, encode_payload(FoundArgs{3, "key"})));
@@ -279,7 +279,7 @@ TEST_F(LobbyTest, SeveralFoundNoneWhereTheOthersCannotCome) {
   EXPECT_TRUE(says(response, "--listen")) << response.text;
 }
 
-TEST_F(LobbyTest, ATicketThatIsNoneLeavesItWaiting) {
+TEST_F(UnjoinedAgentTest, ATicketThatIsNoneLeavesItWaiting) {
   ask(request_of(Verb::kEnter, encode_payload(EnterArgs{"muster1.cut off"})));
   ask(request_of(Verb::kVersion));
   EXPECT_FALSE(wait().has_value());
@@ -288,7 +288,7 @@ TEST_F(LobbyTest, ATicketThatIsNoneLeavesItWaiting) {
   EXPECT_EQ(answers_.at(1).status, ResponseStatus::kOk);
 }
 
-TEST_F(LobbyTest, ARefusalByAMemberIsPassedOn) {
+TEST_F(UnjoinedAgentTest, ARefusalByAMemberIsPassedOn) {
   Member member([](const JoinArgs&, Nonce nonce) {
     return testing::Answers{testing::refusal_of(nonce, ResponseStatus::kDenied, "used up")};
   });
@@ -298,7 +298,7 @@ TEST_F(LobbyTest, ARefusalByAMemberIsPassedOn) {
   EXPECT_TRUE(says(response, "used up")) << response.text;
 }
 
-TEST_F(LobbyTest, ATicketMakesItAMember) {
+TEST_F(UnjoinedAgentTest, ATicketMakesItAMember) {
   Member member(testing::lets_in(key_of('a')));
   const EnterArgs enter{testing::ticket_to({&member}, key_of('a'))};
   ask(request_of(Verb::kEnter, encode_payload(enter)));
@@ -312,7 +312,7 @@ TEST_F(LobbyTest, ATicketMakesItAMember) {
   EXPECT_EQ(member.end()[0].name, "new");
 }
 
-TEST_F(LobbyTest, ATicketInAFileIsTakenOnceTheFileIsThere) {
+TEST_F(UnjoinedAgentTest, ATicketInAFileIsTakenOnceTheFileIsThere) {
   Member member(testing::lets_in(key_of('a')));
   options_.ticket_path = directory_ + "/ticket";
   is_kept_waiting_ = true;
@@ -329,7 +329,7 @@ TEST_F(LobbyTest, ATicketInAFileIsTakenOnceTheFileIsThere) {
   EXPECT_EQ(turn, 3) << "an empty file is no failed try";
 }
 
-TEST_F(LobbyTest, ATicketInAFileThatOthersCanReadIsNotUsed) {
+TEST_F(UnjoinedAgentTest, ATicketInAFileThatOthersCanReadIsNotUsed) {
   Member member(testing::lets_in(key_of('a')));
   options_.ticket_path = directory_ + "/ticket";
   std::ofstream(options_.ticket_path) << testing::ticket_to({&member}, key_of('a'));
@@ -339,11 +339,11 @@ TEST_F(LobbyTest, ATicketInAFileThatOthersCanReadIsNotUsed) {
   EXPECT_TRUE(member.end().empty());
 }
 
-TEST_F(LobbyTest, EndsWhenItIsAskedTo) {
+TEST_F(UnjoinedAgentTest, EndsWhenItIsAskedTo) {
   EXPECT_FALSE(wait().has_value());
 }
 
-TEST_F(LobbyTest, WithoutItsSocketItCannotWait) {
+TEST_F(UnjoinedAgentTest, WithoutItsSocketItCannotWait) {
   options_.ipc_path = directory_ + "/none/agent.sock";
   const auto result = wait_for_membership(key_, options_);
   ASSERT_FALSE(result.has_value());

@@ -1,4 +1,4 @@
-#include "agent/node/order_words.h"
+#include "agent/node/request_target.h"
 
 #include <algorithm>
 #include <utility>
@@ -142,7 +142,7 @@ std::string asker_text(const Request& request) {
   return request.user.empty() ? request.via : request.user + "@" + request.via;
 }
 
-Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& request,
+Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& request,
                                            std::uint64_t number, const Asker& asker) {
   using scheduler::SeatInput;
   const VerbRow* row = find_verb(request.verb);
@@ -162,7 +162,7 @@ Result<scheduler::SeatInput> seat_input_of(const Known& known, const Request& re
       return SeatInput(scheduler::input::ChangeQuorum{number, wish.action, wish.host});
     }
     case Becomes::kRollChange: {
-      auto change = change_of_roll(known, request, asker.name);
+      auto change = change_of_roll(node, request, asker.name);
       return change ? Result<SeatInput>(SeatInput(scheduler::input::ClientOrder{
                           number, std::move(change->order), change->ends_vote_of}))
                     : Result<SeatInput>(change.error());

@@ -1,4 +1,4 @@
-#include "agent/edge/join/lobby.h"
+#include "agent/edge/join/unjoined_agent.h"
 
 #include <sys/random.h>
 
@@ -73,10 +73,10 @@ Contact record_of(const HostKey& host, const MembershipRecord& membership,
   return {"", record.link_key, host.host_id(), 1, 1, field.bytes, field.proof};
 }
 
-class Lobby {
+class UnjoinedAgent {
  public:
-  Lobby(const HostKey& key, const LobbyOptions& options,
-        std::unique_ptr<gossip::ZmqTransport> transport)
+  UnjoinedAgent(const HostKey& key, const UnjoinedOptions& options,
+                std::unique_ptr<gossip::ZmqTransport> transport)
       : key_(key), options_(options), transport_(std::move(transport)) {}
 
   std::optional<MembershipRecord> wait() {
@@ -152,17 +152,17 @@ class Lobby {
 
   struct Row {
     Verb verb{};
-    Response (Lobby::*answer)(const std::string& arguments) = nullptr;
+    Response (UnjoinedAgent::*answer)(const std::string& arguments) = nullptr;
   };
   /// Null: it is answered by members alone.
   static const Row* row_of(Verb asked) {
     static constexpr Row kRows[] = {
-        {Verb::kFound, &Lobby::found},
-        {Verb::kEnter, &Lobby::enter},
-        {Verb::kVersion, &Lobby::version},
+        {Verb::kFound, &UnjoinedAgent::found},
+        {Verb::kEnter, &UnjoinedAgent::enter},
+        {Verb::kVersion, &UnjoinedAgent::version},
     };
     static_assert(has_row_for_those(kRows, &Row::verb, [](Verb verb) {
-      return is(verb, Answerer::kLobby) || is(verb, Answerer::kAskedAnyway);
+      return is(verb, Answerer::kUnjoined) || is(verb, Answerer::kAskedAnyway);
     }));
     return find_row(kRows, &Row::verb, asked);
   }
@@ -225,7 +225,7 @@ class Lobby {
   }
 
   const HostKey& key_;
-  const LobbyOptions& options_;
+  const UnjoinedOptions& options_;
   std::unique_ptr<gossip::ZmqTransport> transport_;
   std::optional<MembershipRecord> membership_;
   Instant try_at_{};
@@ -234,7 +234,7 @@ class Lobby {
 }  // namespace
 
 Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
-                                                            const LobbyOptions& options) {
+                                                            const UnjoinedOptions& options) {
   gossip::ZmqTransport::Options sockets;
   sockets.listens = false;
   sockets.ipc_path = options.ipc_path;
@@ -248,7 +248,7 @@ Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
              "no_cluster_yet",
              {{"socket", options.ipc_path},
               {"advice", "found one with `muster init`, or join one with `muster join TICKET`"}}});
-  return Lobby(key, options, std::move(transport).value()).wait();
+  return UnjoinedAgent(key, options, std::move(transport).value()).wait();
 }
 
 }  // namespace muster::agent

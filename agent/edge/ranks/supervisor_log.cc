@@ -1,10 +1,10 @@
-#include "agent/edge/ranks/complaint.h"
+#include "agent/edge/ranks/supervisor_log.h"
 
 #include <cstdio>
 
 namespace muster::agent {
 
-void complain(const std::string& text) {
+void log_failure(const std::string& text) {
   std::fprintf(stderr, "supervisor: %s\n", text.c_str());
 }
 

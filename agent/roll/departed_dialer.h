@@ -1,5 +1,5 @@
 #pragma once
-// AbsentContact dials the hosts that left, one after the other, from a voter that changed its link
+// DepartedDialer dials the hosts that left, one after the other, from a voter that changed its link
 // key. A host that comes back knows the keys of the day it left: it cannot dial a host that has
 // changed its key since. Where such a host refuses the new key, the transport tries the previous
 // one. One voter is not enough: a host that left while the authority was replaced may lack the new
@@ -11,7 +11,7 @@
 
 namespace muster::agent {
 
-class AbsentContact {
+class DepartedDialer {
  public:
   /// Time between two dials. Lower: more dials to hosts that are gone; higher: a later return.
   static constexpr Duration kPeriod = std::chrono::seconds(2);

@@ -1,4 +1,4 @@
-#include "agent/step/row_words.h"
+#include "agent/step/row_inputs.h"
 
 #include <string>
 #include <utility>

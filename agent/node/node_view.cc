@@ -1,0 +1,33 @@
+#include "agent/node/node_view.h"
+
+#include <algorithm>
+
+#include "agent/roll/message_gate.h"
+
+namespace muster::agent {
+
+HostId host_named(const NodeView& node, const std::string& name) {
+  HostId found;
+  for (const auto& [host, member] : node.membership.members()) {
+    if (node.hosts.addresses().name(host) == name &&
+        (found.is_zero() || is_reachable(node.membership, host))) {
+      found = host;
+    }
+  }
+  return found;
+}
+
+bool is_leader_reachable(const NodeView& node, HostId leader) {
+  return node.contact.has_heard_lately(node.now, leader) || is_reachable(node.membership, leader);
+}
+
+std::size_t live_voters(const NodeView& node, const crdt::QuorumView& quorum, HostId without) {
+  return static_cast<std::size_t>(
+      std::count_if(quorum.voters.begin(), quorum.voters.end(), [&](HostId voter) {
+        return voter != without &&
+               (voter == node.options.self ||
+                (is_reachable(node.membership, voter) && !node.roll.is_revoked(voter)));
+      }));
+}
+
+}  // namespace muster::agent
