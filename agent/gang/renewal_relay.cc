@@ -7,13 +7,13 @@ namespace muster::agent {
 namespace {
 
 /// After a change of the leader the short delay holds this long: by then every host knows of it.
-constexpr Duration kAnew = std::chrono::seconds(5);
+constexpr Duration kFirst = std::chrono::seconds(5);
 
 }  // namespace
 
 void RenewalRelay::leader_changed(Instant now, HostId leader) {
   leader_ = leader;
-  anew_until_ = now + kAnew;
+  first_until_ = now + kFirst;
   again_at_ = kNever;
   own_.clear();
   if (leader_ == self_ || leader_.is_zero()) {
@@ -27,7 +27,7 @@ void RenewalRelay::leader_changed(Instant now, HostId leader) {
     }
   }
   if (!gathered_.empty()) {
-    bring_at_ = now + kRelayDelayAnew;
+    bring_at_ = now + kRelayDelayFirst;
   }
 }
 
@@ -54,7 +54,7 @@ void RenewalRelay::carry(Instant now, HostId from, Nonce nonce, scheduler::Renew
 void RenewalRelay::add(Instant now, HostId host, Nonce nonce, scheduler::Renew renew) {
   gathered_.push_back({host, nonce, std::move(renew)});
   if (bring_at_ == kNever) {
-    bring_at_ = now + (now < anew_until_ ? kRelayDelayAnew : kRelayDelay);
+    bring_at_ = now + (now < first_until_ ? kRelayDelayFirst : kRelayDelay);
   }
 }
 

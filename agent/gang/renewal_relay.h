@@ -23,7 +23,7 @@ namespace muster::agent {
 /// leader, and later acks. It must stay below kRelayPatience by more than a round of the quorum.
 inline constexpr Duration kRelayDelay = std::chrono::seconds(1);
 /// The same after a change of the leader: then all hosts renew at once and wait for the ack.
-inline constexpr Duration kRelayDelayAnew = std::chrono::milliseconds(100);
+inline constexpr Duration kRelayDelayFirst = std::chrono::milliseconds(100);
 /// The relay sends a renewal once more that the leader has not answered by then: its link ended, or
 /// the leader was not yet ready.
 inline constexpr Duration kRelayAgain = std::chrono::seconds(1);
@@ -36,7 +36,7 @@ inline constexpr Duration kBroughtMax = std::chrono::seconds(10);  ///< Two rene
 
 class RenewalRelay {
  public:
-  RenewalRelay(HostId self, Instant now) : self_(self), anew_until_(now) {}
+  RenewalRelay(HostId self, Instant now) : self_(self), first_until_(now) {}
 
   /// `leader` leads; zero = no leader is known. The relay forgets own renewals to the last leader:
   /// the host makes new ones. It brings unanswered renewals of other hosts to the new leader, for
@@ -74,7 +74,7 @@ class RenewalRelay {
 
   HostId self_;
   HostId leader_;
-  Instant anew_until_;  ///< Until then the short delay holds.
+  Instant first_until_;  ///< Until then the short delay holds.
   std::vector<scheduler::RelayedRenew> gathered_;
   Instant bring_at_ = kNever;
   std::map<HostId, Brought> brought_;  ///< The last unanswered renewal of each host.

@@ -401,7 +401,7 @@ bool Node::drain_seat(Instant now) {
     outbox_.emit(Severity::kAlarm, "halted", {{"why", output.fate.halted}});
     outbox_.exit(false);
   }
-  if (output.fate.starts_anew) {
+  if (output.fate.must_restart) {
     departure_.on_raise_asked(options_.start.generation.next());
   }
   if (output.fate.formed.has_value() && cluster().is_zero()) {

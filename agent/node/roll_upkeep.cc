@@ -18,10 +18,10 @@ crdt::RollRecord record_in(const EnrolledHost& host) {
 }
 
 /// Signs records of a replaced authority again, so that they still count.
-void sign_anew(const NodeView& node, scheduler::input::RollMet& due) {
+void sign_again(const NodeView& node, scheduler::input::RollMet& due) {
   const std::uint64_t number = node.authority.number();
   for (const auto& [host, enrolled] : node.seat.state().roll().hosts()) {
-    if (due.records.size() >= kSignedAnewMax) {
+    if (due.records.size() >= kSignedAgainMax) {
       return;
     }
     if (enrolled.authority >= number) {
@@ -108,7 +108,7 @@ scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
     }
     return due;
   }
-  sign_anew(node, due);
+  sign_again(node, due);
   if (!due.records.empty()) {
     return due;  // One change of a record at a time.
   }

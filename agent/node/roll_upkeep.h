@@ -9,14 +9,14 @@
 #include "agent/node/node_view.h"
 #include "gossip/base/result.h"
 #include "scheduler/protocol/roll_entries.h"
-#include "scheduler/seat/seat_words.h"
+#include "scheduler/seat/seat_interface.h"
 
 namespace muster::agent {
 
 /// The longest time between two changes of all link keys, in cluster time.
 inline constexpr Duration kKeysAgeMax = std::chrono::hours(24 * 30);
 /// The most records that one look signs again.
-inline constexpr std::size_t kSignedAnewMax = 256;
+inline constexpr std::size_t kSignedAgainMax = 256;
 /// Hosts that change their keys at the same time: kChangingMax, or one in kChangingOneOf if that is
 /// more. The hosts of one rack come after those of another.
 inline constexpr std::size_t kChangingMax = 4;

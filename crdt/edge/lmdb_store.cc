@@ -340,7 +340,7 @@ class LmdbStore::Impl {
 
   Status load(const Options& options);
   Status commit(const WriteBatch& batch);
-  Status begin_anew();
+  Status clear();
   Status sync();
   Records take_recovered() { return std::exchange(recovered_, {}); }
   Environment environment() const { return environment_; }
@@ -461,7 +461,7 @@ Error LmdbStore::Impl::write_error(const char* what, int code) const {
                          : io_error(path_, what, code);
 }
 
-Status LmdbStore::Impl::begin_anew() {
+Status LmdbStore::Impl::clear() {
   env_.reset();
   mark_.clear();
   const Status discarded = LmdbStore::discard(path_);
@@ -587,8 +587,8 @@ Records LmdbStore::recovered() {
 Status LmdbStore::commit(const WriteBatch& batch) {
   return impl_->commit(batch);
 }
-Status LmdbStore::begin_anew() {
-  return impl_->begin_anew();
+Status LmdbStore::clear() {
+  return impl_->clear();
 }
 Status LmdbStore::sync() {
   return impl_->sync();

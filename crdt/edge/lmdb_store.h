@@ -61,7 +61,7 @@ class LmdbStore {
   /// kCorrupt: pages that only writes need are damaged, and no commit will succeed.
   Status commit(const WriteBatch& batch);
   /// Drops all records and goes on with an empty environment.
-  Status begin_anew();
+  Status clear();
   /// Syncs a store that does not sync its commits: StorageThread calls it after kRowsSync and at
   /// the end.
   Status sync();

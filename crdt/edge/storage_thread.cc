@@ -222,7 +222,7 @@ void StorageThread::Impl::commit_rows(std::deque<WriteBatch>& batches) {
   Status committed = stores_.state->commit(group);
   if (!committed && committed.error().code == ErrorCode::kCorrupt) {
     complain_of_rows(committed.error());  // Peers have the rows that are dropped here.
-    committed = stores_.state->begin_anew();
+    committed = stores_.state->clear();
     committed = committed ? stores_.state->commit(group) : committed;
   }
   if (!committed) {

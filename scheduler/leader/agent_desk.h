@@ -23,7 +23,7 @@
 #include "scheduler/leader/proposals.h"
 #include "scheduler/leader/resends.h"
 #include "scheduler/leader/rounds.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/reservations.h"
@@ -41,14 +41,14 @@ class AgentDesk {
   /// `last_round`: the last context that this voter used for a round.
   explicit AgentDesk(std::uint64_t last_round) : rounds_(last_round) {}
 
-  void on_message(const Turn& turn, Proposals& proposals, Resends& resends,
+  void on_message(const StepContext& step, Proposals& proposals, Resends& resends,
                   input::AgentMessageReceived& fact);
   /// A round that no longer counts is dropped.
-  void on_majority_round(const Turn& turn, Proposals& proposals, Resends& resends,
+  void on_majority_round(const StepContext& step, Proposals& proposals, Resends& resends,
                          std::uint64_t context);
   /// A hello that waited for its Register goes on; a Finish is acknowledged.
-  void on_applied(const Turn& turn, const Entry& entry);
-  void tick(const Turn& turn) { rounds_.tick(turn); }
+  void on_applied(const StepContext& step, const Entry& entry);
+  void tick(const StepContext& step) { rounds_.tick(step); }
   Instant next_deadline(const SchedulerConfig& config) const {
     return rounds_.next_deadline(config);
   }
@@ -65,22 +65,25 @@ class AgentDesk {
     Instant again_at;
   };
 
-  void hear_hello(const Turn& turn, Proposals& proposals, const Caller& caller, Hello& hello);
-  void hear_ready(const Turn& turn, Proposals& proposals, const HostId& from, const Ready& ready);
-  void hear_refuse(const Turn& turn, Proposals& proposals, const HostId& from,
+  void hear_hello(const StepContext& step, Proposals& proposals, const Caller& caller,
+                  Hello& hello);
+  void hear_ready(const StepContext& step, Proposals& proposals, const HostId& from,
+                  const Ready& ready);
+  void hear_refuse(const StepContext& step, Proposals& proposals, const HostId& from,
                    const Refuse& refuse);
-  void hear_finish(const Turn& turn, Proposals& proposals, Resends& resends, const Caller& caller,
-                   const Finish& finish);
-  void hear_unknown_finish(const Turn& turn, const Caller& caller, const Finish& finish);
-  void hear_renewals(const Turn& turn, Proposals& proposals, Resends& resends,
+  void hear_finish(const StepContext& step, Proposals& proposals, Resends& resends,
+                   const Caller& caller, const Finish& finish);
+  void hear_unknown_finish(const StepContext& step, const Caller& caller, const Finish& finish);
+  void hear_renewals(const StepContext& step, Proposals& proposals, Resends& resends,
                      std::vector<Waiter> renewals);
   void wait_for_round(Waiter waiter);
-  void answer_hello(const Turn& turn, Proposals& proposals, Resends& resends, const Caller& caller,
-                    const Hello& hello);
-  void answer_renewal(const Turn& turn, Proposals& proposals, Resends& resends,
+  void answer_hello(const StepContext& step, Proposals& proposals, Resends& resends,
+                    const Caller& caller, const Hello& hello);
+  void answer_renewal(const StepContext& step, Proposals& proposals, Resends& resends,
                       const Caller& caller, const Renew& renew);
-  void refuse_pair(const Turn& turn, const Caller& caller, const Hello& hello, Generation raise_to);
-  void acknowledge(const Turn& turn, const entry::Finish& finish);
+  void refuse_pair(const StepContext& step, const Caller& caller, const Hello& hello,
+                   Generation raise_to);
+  void acknowledge(const StepContext& step, const entry::Finish& finish);
   void say_relayed_acks(SchedulerOutput& output);
 
   Rounds rounds_;

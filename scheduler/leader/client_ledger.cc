@@ -54,28 +54,29 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
 }
 
 /// "" if the cluster could run it some day, or may be able to once all its hosts registered.
-std::string ClientLedger::why_impossible(const Turn& turn, const JobSpec& spec) const {
-  std::string why = scheduler::why_impossible(turn.state, turn.capacity, spec);
+std::string ClientLedger::why_impossible(const StepContext& step, const JobSpec& spec) const {
+  std::string why = scheduler::why_impossible(step.state, step.capacity, spec);
   if (why.empty()) {
     return why;
   }
-  const bool is_young = turn.now < ready_since_ + kRegistrationWait;
-  const Instant joined_since = is_young ? kLongAgo : turn.now - kRegistrationWait;
-  return turn.seen.has_unregistered(turn.state, joined_since) ? "" : why;
+  const bool is_young = step.now < ready_since_ + kRegistrationWait;
+  const Instant joined_since = is_young ? kLongAgo : step.now - kRegistrationWait;
+  return step.seen.has_unregistered(step.state, joined_since) ? "" : why;
 }
 
-void ClientLedger::on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {
-  SchedulerOutput& output = turn.output;
-  if (std::string why_not = why_not_under(turn.state, fact.key, fact.spec); !why_not.empty()) {
+void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
+                             input::ClientSubmit& fact) {
+  SchedulerOutput& output = step.output;
+  if (std::string why_not = why_not_under(step.state, fact.key, fact.spec); !why_not.empty()) {
     output.refuse(fact.request, ErrorCode::kConflict, std::move(why_not));
     return;
   }
-  if (const std::optional<JobId> known = turn.state.job_of_key(fact.key)) {
+  if (const std::optional<JobId> known = step.state.job_of_key(fact.key)) {
     output.replies.push_back({fact.request, *known, "", std::nullopt});
     return;
   }
   if (const auto same = submits_.find(fact.key); same != submits_.end()) {
-    join(turn, proposals, same->second, fact);
+    join(step, proposals, same->second, fact);
     return;
   }
   const Status valid = validate(fact.spec);
@@ -84,64 +85,65 @@ void ClientLedger::on_submit(const Turn& turn, Proposals& proposals, input::Clie
                   valid ? "the client key is empty or too long" : valid.error().text);
     return;
   }
-  if (std::string why_not = why_impossible(turn, fact.spec); !why_not.empty()) {
+  if (std::string why_not = why_impossible(step, fact.spec); !why_not.empty()) {
     output.refuse(fact.request, ErrorCode::kImpossible, std::move(why_not));
     return;
   }
-  propose(turn, proposals, fact);
+  propose(step, proposals, fact);
 }
 
 /// The same job is on its way: its entry answers this request as well.
-void ClientLedger::join(const Turn& turn, Proposals& proposals, PendingSubmit& same,
+void ClientLedger::join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
                         input::ClientSubmit& fact) {
   // Refused, this one would read as if the first were surely not accepted.
   if (request_count_ >= kRequestsMax) {
-    turn.output.refuse(fact.request, ErrorCode::kUnknown,
+    step.output.refuse(fact.request, ErrorCode::kUnknown,
                        "the leader has too much to do, and the same job is on its way");
     return;
   }
   same.requests.push_back(fact.request);
   ++request_count_;
   const entry::Submit again{fact.key, same.spec, fact.submitted_by};
-  same.is_twice = proposals.propose(turn, again) || same.is_twice;
+  same.is_twice = proposals.propose(step, again) || same.is_twice;
 }
 
-void ClientLedger::propose(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact) {
+void ClientLedger::propose(const StepContext& step, Proposals& proposals,
+                           input::ClientSubmit& fact) {
   Entry entry = entry::Submit{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
   auto& submit = std::get<entry::Submit>(entry);
   const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.submitted_by);
   const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
-  if (std::string full = is_busy ? "the leader has too much to do" : turn.state.why_not(submit);
+  if (std::string full = is_busy ? "the leader has too much to do" : step.state.why_not(submit);
       !full.empty()) {
-    turn.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full));
+    step.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full));
     return;
   }
-  proposals.propose(turn, entry);
+  proposals.propose(step, entry);
   submits_[fact.key] = {std::move(submit.spec), bytes, {fact.request}, false};
   submit_bytes_ += bytes;
   ++request_count_;
 }
 
-void ClientLedger::on_order(const Turn& turn, input::ClientOrder& fact) {
+void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
   if (request_count_ >= kRequestsMax) {
-    turn.output.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
+    step.output.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
     return;
   }
   if (auto* fence = std::get_if<entry::Fence>(&fact.order)) {
     // The attempts that the operator can have looked at.
-    fence->tokens = turn.state.tokens_on(fence->host);
+    fence->tokens = step.state.tokens_on(fence->host);
   }
   const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
-  std::string bytes = encode(entry, turn.unix_ms);
+  std::string bytes = encode(entry, step.unix_ms);
   if (!decode_entry(bytes)) {
     // A voter stops at an entry that it cannot read: none may come into the log.
-    turn.output.refuse(fact.request, ErrorCode::kInvalid, "a part of the order is too long");
+    step.output.refuse(fact.request, ErrorCode::kInvalid, "a part of the order is too long");
     return;
   }
   orders_[proposal_name(entry)].push_back(fact.request);
   ++request_count_;
   // Not through Proposals: a second one of the same name is another order, not a repetition.
-  turn.output.proposals.push_back(std::move(bytes));
+  step.output.proposals.push_back(std::move(bytes));
 }
 
 void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,

@@ -20,7 +20,7 @@
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/outputs.h"
 #include "scheduler/leader/proposals.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/state.h"
 
@@ -44,9 +44,9 @@ class ClientLedger {
   explicit ClientLedger(Instant now) : ready_since_(now) {}
 
   /// A key is one job: a second submit under it waits with the first, or gets the same answer.
-  void on_submit(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact);
+  void on_submit(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact);
   /// Orders of one name wait in the order in which they were said.
-  void on_order(const Turn& turn, input::ClientOrder& fact);
+  void on_order(const StepContext& step, input::ClientOrder& fact);
   /// An entry was applied: the requests that wait for it are answered.
   void on_applied(const Entry& entry, const ApplyResult& result, SchedulerOutput& output);
   /// The leadership is over: all that wait are answered.
@@ -62,9 +62,10 @@ class ClientLedger {
   };
 
   std::string why_not_under(const State& state, const std::string& key, const JobSpec& spec) const;
-  std::string why_impossible(const Turn& turn, const JobSpec& spec) const;
-  void join(const Turn& turn, Proposals& proposals, PendingSubmit& same, input::ClientSubmit& fact);
-  void propose(const Turn& turn, Proposals& proposals, input::ClientSubmit& fact);
+  std::string why_impossible(const StepContext& step, const JobSpec& spec) const;
+  void join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
+            input::ClientSubmit& fact);
+  void propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact);
 
   Instant ready_since_;
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.

@@ -35,7 +35,7 @@ Instant ExpireTimers::on_touched(Instant now, const State& state, const Token& t
   return earliest;
 }
 
-void ExpireTimers::begin_anew(Instant now, const State& state) {
+void ExpireTimers::rebuild(Instant now, const State& state) {
   timers_.clear();
   for (const Token& token : state.live()) {
     on_touched(now, state, token);

@@ -32,7 +32,7 @@ class ExpireTimers {
   /// it began no timer.
   Instant on_touched(Instant now, const State& state, const Token& token);
   /// A snapshot replaced the state: all timers begin now.
-  void begin_anew(Instant now, const State& state);
+  void rebuild(Instant now, const State& state);
 
   const std::map<MemberKey, Timer>& all() const { return timers_; }
 

@@ -17,10 +17,10 @@
 #include "scheduler/leader/agent_desk.h"
 #include "scheduler/leader/client_ledger.h"
 #include "scheduler/leader/inputs.h"
-#include "scheduler/leader/judge.h"
 #include "scheduler/leader/proposals.h"
+#include "scheduler/leader/reconciler.h"
 #include "scheduler/leader/resends.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/state.h"
 
@@ -30,26 +30,28 @@ class Leader {
  public:
   /// Tells all agents what their live attempts want of them. `last_round`: the last context that
   /// this voter used for a majority round.
-  Leader(const Turn& turn, std::uint64_t last_round);
+  Leader(const StepContext& step, std::uint64_t last_round);
 
   /// The entry is applied already: `turn.state` includes it.
-  void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
-  void on_agent_message(const Turn& turn, input::AgentMessageReceived& fact);
-  void on_majority_round(const Turn& turn, std::uint64_t context);
-  void on_submit(const Turn& turn, input::ClientSubmit& fact);
-  void on_order(const Turn& turn, input::ClientOrder& fact);
-  void on_roll_met(const Turn& turn, const input::RollMet& fact);
+  void on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result);
+  void on_agent_message(const StepContext& step, input::AgentMessageReceived& fact);
+  void on_majority_round(const StepContext& step, std::uint64_t context);
+  void on_submit(const StepContext& step, input::ClientSubmit& fact);
+  void on_order(const StepContext& step, input::ClientOrder& fact);
+  void on_roll_met(const StepContext& step, const input::RollMet& fact);
   // The views are in `turn.seen`; these calls say which of them changed.
-  void on_host_view(const Turn& turn, const HostId& host) { judge_.on_host_view(turn, host); }
-  void on_storm(Instant now) { judge_.on_storm(now); }
-  void on_voters_quiet(Instant now) { judge_.on_voters_quiet(now); }
+  void on_host_view(const StepContext& step, const HostId& host) {
+    reconciler_.on_host_view(step, host);
+  }
+  void on_storm(Instant now) { reconciler_.on_storm(now); }
+  void on_voters_quiet(Instant now) { reconciler_.on_voters_quiet(now); }
   /// An expire timer that was begun now will be due then.
-  void on_timer_begun(Instant due) { judge_.wake_at(due); }
+  void on_timer_begun(Instant due) { reconciler_.wake_at(due); }
 
   /// Sends messages that are due again. decide() follows.
-  void tick(const Turn& turn);
+  void tick(const StepContext& step);
   /// Last in each step.
-  void decide(const Turn& turn) { judge_.decide(turn, proposals_, desk_); }
+  void decide(const StepContext& step) { reconciler_.decide(step, proposals_, desk_); }
   /// The leadership is over: clients that wait are told so.
   void give_up(SchedulerOutput& output) { clients_.give_up(output); }
 
@@ -60,12 +62,12 @@ class Leader {
   void check_invariants() const;
 
  private:
-  void follow(const Turn& turn, const Token& token, bool is_rekeyed);
+  void follow(const StepContext& step, const Token& token, bool is_rekeyed);
 
   Proposals proposals_;
   Resends resends_;
   AgentDesk desk_;
-  Judge judge_;
+  Reconciler reconciler_;
   ClientLedger clients_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // Placing: places the jobs that wait: the first of the queue gets its hosts or holds up those
-// behind it, and a Decide says so. Owned by Judge, which says when a job may fit again.
+// behind it, and a Decide says so. Owned by Reconciler, which says when a job may fit again.
 //
 // Invariants: the voters that were quiet at the last place() are barred in Capacity; a job whose
 // Decide is on its way is hidden in the pending index, and its hosts are asked for in Capacity,
@@ -13,7 +13,7 @@
 #include "gossip/base/pace.h"
 #include "gossip/base/time.h"
 #include "scheduler/leader/proposals.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/state.h"
 
@@ -27,20 +27,20 @@ class Placing {
  public:
   /// A job may fit that did not: the next place() looks at the queue.
   void want() { is_wanted_ = true; }
-  void on_applied(const Turn& turn, const Entry& entry, const ApplyResult& result);
+  void on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result);
   /// The log agrees with the view of the host: it may get work, unless it is a quiet voter.
-  void allow_again(const Turn& turn, const HostId& host);
+  void allow_again(const StepContext& step, const HostId& host);
   /// Frees the hosts that a lost Decide asked for. Call after Proposals::forget_lost().
-  void settle_lost(const Turn& turn, const Proposals& proposals);
+  void settle_lost(const StepContext& step, const Proposals& proposals);
   /// Proposes the jobs that fit. `unobserved`: hosts that stay barred though they are quiet no
   /// more. Returns when to call it again even if nothing happens; kNever if there is no need.
-  Instant place(const Turn& turn, Proposals& proposals, const std::set<HostId>& unobserved);
+  Instant place(const StepContext& step, Proposals& proposals, const std::set<HostId>& unobserved);
 
  private:
-  void bar_quiet_voters(const Turn& turn, const std::set<HostId>& unobserved);
-  static void wake_pending(const Turn& turn);
-  void settle(const Turn& turn, JobId job);
-  bool may_begin(const Turn& turn, const Job& job);
+  void bar_quiet_voters(const StepContext& step, const std::set<HostId>& unobserved);
+  static void wake_pending(const StepContext& step);
+  void settle(const StepContext& step, JobId job);
+  bool may_begin(const StepContext& step, const Job& job);
 
   std::set<HostId> quiet_;  ///< SeenHosts::quiet() as it was when they were barred.
   bool is_wanted_ = true;

@@ -81,12 +81,12 @@ std::uint64_t ProposalName::index_hash() const {
   return hash;
 }
 
-bool Proposals::propose(const Turn& turn, const Entry& entry) {
+bool Proposals::propose(const StepContext& step, const Entry& entry) {
   Instant& again = again_at_.try_emplace(proposal_name(entry), Instant::min()).first->second;
-  const bool is_due = again <= turn.now;
+  const bool is_due = again <= step.now;
   if (is_due) {
-    again = turn.now + turn.config.propose_again;
-    turn.output.proposals.push_back(encode(entry, turn.unix_ms));
+    again = step.now + step.config.propose_again;
+    step.output.proposals.push_back(encode(entry, step.unix_ms));
   }
   next_look_ = std::min(next_look_, again);
   const auto* condemn = std::get_if<entry::Condemn>(&entry);

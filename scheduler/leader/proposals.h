@@ -13,7 +13,7 @@
 
 #include "gossip/base/indexed_map.h"
 #include "gossip/base/time.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/reservations.h"
 
@@ -31,7 +31,7 @@ ProposalName proposal_name(const Entry& entry);
 class Proposals {
  public:
   /// False if one of that name is on its way, and it is too early to repeat it.
-  bool propose(const Turn& turn, const Entry& entry);
+  bool propose(const StepContext& step, const Entry& entry);
   /// An entry of that name was applied, also if another leader proposed it.
   void on_applied(const Entry& entry);
   /// Forgets the proposals that may be repeated by now: they no longer block the next of their

@@ -83,11 +83,12 @@ std::optional<AgentMessage> wanted_message(const State& state, const Attempt& at
   return std::nullopt;
 }
 
-void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved, bool is_rekeyed) {
-  const Attempt* attempt = turn.state.attempt(token);
+void Resends::on_touched(const StepContext& step, const Token& token, bool was_reserved,
+                         bool is_rekeyed) {
+  const Attempt* attempt = step.state.attempt(token);
   if (attempt == nullptr || attempt->state == AttemptState::kEnded) {
     if (was_reserved && attempt != nullptr) {
-      tell_aborted(*attempt, turn.output);
+      tell_aborted(*attempt, step.output);
     }
     drop_attempt(token);
     return;
@@ -98,7 +99,7 @@ void Resends::on_touched(const Turn& turn, const Token& token, bool was_reserved
   }
   MemberList members;
   for (const MemberRecord& record : attempt->members) {
-    follow_member(turn, *attempt, record, members);
+    follow_member(step, *attempt, record, members);
   }
 }
 
@@ -111,10 +112,10 @@ void Resends::drop_attempt(const Token& token) {
   }
 }
 
-void Resends::follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record,
-                            MemberList& members) {
+void Resends::follow_member(const StepContext& step, const Attempt& attempt,
+                            const MemberRecord& record, MemberList& members) {
   const MemberKey key{attempt.token, record.member.host};
-  if (!wants_message(turn.state, attempt, record)) {
+  if (!wants_message(step.state, attempt, record)) {
     drop(key);
     return;
   }
@@ -122,10 +123,10 @@ void Resends::follow_member(const Turn& turn, const Attempt& attempt, const Memb
   if (known != nullptr && known->phase == attempt.state && known->start == record.member.start) {
     return;
   }
-  const Duration first = turn.config.resend_first;
-  schedule(key, Resend{turn.now + first, first, attempt.state, record.member.start});
-  turn.output.say(record.member.host, Nonce(),
-                  *wanted_message(turn.state, attempt, record, members));
+  const Duration first = step.config.resend_first;
+  schedule(key, Resend{step.now + first, first, attempt.state, record.member.start});
+  step.output.say(record.member.host, Nonce(),
+                  *wanted_message(step.state, attempt, record, members));
 }
 
 Resends::Resend* Resends::find(const MemberKey& key) {
@@ -186,7 +187,7 @@ void Resends::drop(const MemberKey& key) {
   }
 }
 
-void Resends::on_renewed(const Turn& turn, const MemberKey& key, const Attempt& attempt,
+void Resends::on_renewed(const StepContext& step, const MemberKey& key, const Attempt& attempt,
                          const Renew& renew) {
   if (attempt.state == AttemptState::kReserved) {
     return;
@@ -202,45 +203,45 @@ void Resends::on_renewed(const Turn& turn, const MemberKey& key, const Attempt& 
     return;
   }
   Resend resend = *known;
-  if (waits && resend.wait > turn.config.resend_first) {
+  if (waits && resend.wait > step.config.resend_first) {
     running_.erase(key);
-    resend.wait = turn.config.resend_first;
-    resend.at = turn.now;
+    resend.wait = step.config.resend_first;
+    resend.at = step.now;
     schedule(key, resend);
   } else if (!waits && resend.wait < kResendHeard) {
     resend.wait = kResendHeard;
-    resend.at = turn.now + resend.wait;
+    resend.at = step.now + resend.wait;
     schedule(key, resend);
   }
 }
 
-void Resends::say_due(const Turn& turn) {
-  while (!due_.empty() && due_.front().first <= turn.now) {
+void Resends::say_due(const StepContext& step) {
+  while (!due_.empty() && due_.front().first <= step.now) {
     std::pop_heap(due_.begin(), due_.end(), std::greater<>());
     const auto [due, token] = due_.back();
     due_.pop_back();
     const auto known = resends_.find(token);
     if (known != resends_.end() && known->second.due == due) {
-      say_due(turn, token);
+      say_due(step, token);
     }
   }
 }
 
-void Resends::say_due(const Turn& turn, const Token& token) {
-  const Attempt* attempt = turn.state.attempt(token);
+void Resends::say_due(const StepContext& step, const Token& token) {
+  const Attempt* attempt = step.state.attempt(token);
   CHECK(attempt != nullptr);
   OfAttempt& of_attempt = resends_.find(token)->second;
   MemberList members;
   Instant next = kNever;
   std::erase_if(of_attempt.members, [&](std::pair<HostId, Resend>& member) {
     auto& [host, resend] = member;
-    if (resend.at > turn.now) {
+    if (resend.at > step.now) {
       next = std::min(next, resend.at);
       return false;
     }
     const MemberRecord* record = attempt->find(host);
     CHECK(record != nullptr);
-    std::optional<AgentMessage> message = wanted_message(turn.state, *attempt, *record, members);
+    std::optional<AgentMessage> message = wanted_message(step.state, *attempt, *record, members);
     if (!message.has_value()) {
       return true;
     }
@@ -249,13 +250,13 @@ void Resends::say_due(const Turn& turn, const Token& token) {
     const bool is_start = attempt->state == AttemptState::kStarted;
     const Duration longer = std::max(resend.wait * 2, is_start ? kResendRenewed : Duration::zero());
     resend.wait = is_answered ? std::max(resend.wait, kResendRunning)
-                              : std::min(longer, turn.config.resend_last);
-    resend.at = turn.now + resend.wait;
+                              : std::min(longer, step.config.resend_last);
+    resend.at = step.now + resend.wait;
     next = std::min(next, resend.at);
     if (attempt->state == AttemptState::kReserved) {
-      turn.output.unanswered.push_back(host);
+      step.output.unanswered.push_back(host);
     }
-    turn.output.say_again(host, std::move(*message));
+    step.output.say_again(host, std::move(*message));
     return false;
   });
   if (of_attempt.members.empty()) {

@@ -14,7 +14,7 @@
 
 #include "gossip/base/indexed_map.h"
 #include "gossip/base/time.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/state/reservations.h"
 #include "scheduler/state/state.h"
@@ -34,14 +34,14 @@ class Resends {
   /// An entry touched this attempt: tells each member at once what is new for it. If its state is
   /// as before, no member is told, unless a host registered: `is_rekeyed`. `was_reserved`: it was
   /// RESERVED when this leader looked last.
-  void on_touched(const Turn& turn, const Token& token, bool was_reserved, bool is_rekeyed);
+  void on_touched(const StepContext& step, const Token& token, bool was_reserved, bool is_rekeyed);
   /// A renewal says whether the agent has the Start: an agent that waits for it is told at once,
   /// one that has it no more. Older agents do not say; they are told again from time to time.
-  void on_renewed(const Turn& turn, const MemberKey& key, const Attempt& attempt,
+  void on_renewed(const StepContext& step, const MemberKey& key, const Attempt& attempt,
                   const Renew& renew);
   /// The member showed that it has its Start.
   void on_running(const MemberKey& key) { running_.insert(key); }
-  void say_due(const Turn& turn);
+  void say_due(const StepContext& step);
   /// May be a stale time.
   Instant next_deadline() const { return due_.empty() ? kNever : due_.front().first; }
   void check_invariants() const;
@@ -55,7 +55,7 @@ class Resends {
     AgentStart start;  ///< The pair it was sent to; a re-keyed grant is told again.
   };
 
-  void follow_member(const Turn& turn, const Attempt& attempt, const MemberRecord& record,
+  void follow_member(const StepContext& step, const Attempt& attempt, const MemberRecord& record,
                      MemberList& members);
   struct OfAttempt {
     Instant due = kNever;                            ///< The earliest of its messages, or earlier.
@@ -67,7 +67,7 @@ class Resends {
   void schedule(const MemberKey& key, const Resend& resend);
   void drop(const MemberKey& key);
   void drop_attempt(const Token& token);
-  void say_due(const Turn& turn, const Token& token);
+  void say_due(const StepContext& step, const Token& token);
   void await(const Token& token, OfAttempt& attempt, Instant due);
   /// Drops stale times once there are too many of them.
   void forget_stale();

@@ -14,15 +14,15 @@ bool Rounds::wait(Waiter waiter) {
   return true;
 }
 
-void Rounds::ask(const Turn& turn) {
+void Rounds::ask(const StepContext& step) {
   if (asked_at_.has_value() || waiting_.empty()) {
     return;
   }
   CHECK(in_round_.empty());
   in_round_.swap(waiting_);
-  asked_at_ = turn.now;
+  asked_at_ = step.now;
   ++context_;
-  turn.output.round_requests.push_back(context_);
+  step.output.round_requests.push_back(context_);
 }
 
 std::optional<std::vector<Waiter>> Rounds::take_answered(std::uint64_t context) {
@@ -33,15 +33,15 @@ std::optional<std::vector<Waiter>> Rounds::take_answered(std::uint64_t context) 
   return std::exchange(in_round_, {});
 }
 
-void Rounds::tick(const Turn& turn) {
-  if (!asked_at_.has_value() || turn.now < *asked_at_ + turn.config.round_again) {
+void Rounds::tick(const StepContext& step) {
+  if (!asked_at_.has_value() || step.now < *asked_at_ + step.config.round_again) {
     return;
   }
   // The waiters of the lost round join those of the next: it begins later than their receipt.
   waiting_.insert(waiting_.begin(), in_round_.begin(), in_round_.end());
   in_round_.clear();
   asked_at_.reset();
-  ask(turn);
+  ask(step);
 }
 
 Instant Rounds::next_deadline(const SchedulerConfig& config) const {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gossip/base/time.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/agent_messages.h"
 
 namespace muster::scheduler {
@@ -41,12 +41,12 @@ class Rounds {
   /// False if too many wait: the message is dropped.
   bool wait(Waiter waiter);
   /// Begins a round for all that wait, unless one is under way or nobody waits.
-  void ask(const Turn& turn);
+  void ask(const StepContext& step);
   /// The waiters of the round of this context, which a majority answered. nullopt if it is not the
   /// round under way. ask() begins the next.
   std::optional<std::vector<Waiter>> take_answered(std::uint64_t context);
   /// Asks again when the round under way was not answered in time.
-  void tick(const Turn& turn);
+  void tick(const StepContext& step);
   Instant next_deadline(const SchedulerConfig& config) const;
   std::uint64_t last_context() const { return context_; }
   void check_invariants() const;

@@ -43,7 +43,7 @@ Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
       capacity_(state_),
       pending_(state_) {
   CHECK(config_.validate().has_value());
-  expire_timers_.begin_anew(now, state_);
+  expire_timers_.rebuild(now, state_);
 }
 
 void Scheduler::step(Instant now, Input input) {
@@ -66,19 +66,19 @@ void Scheduler::step(Instant now, Input input) {
                         [&](input::ClientOrder& fact) { on_order(now, fact); },
                         [&](const input::RollMet& fact) {
                           if (leader_.has_value()) {
-                            leader_->on_roll_met(turn(now), fact);
+                            leader_->on_roll_met(step(now), fact);
                           }
                         }},
              input);
   if (leader_.has_value()) {
-    leader_->decide(turn(now));
+    leader_->decide(step(now));
   }
 }
 
 void Scheduler::tick(Instant now) {
   if (leader_.has_value()) {
-    leader_->tick(turn(now));
-    leader_->decide(turn(now));
+    leader_->tick(step(now));
+    leader_->decide(step(now));
   }
 }
 
@@ -151,16 +151,16 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   }
   if (leader_.has_value()) {
     leader_->on_timer_begun(due);
-    leader_->on_applied(turn(now), entry, result);
+    leader_->on_applied(step(now), entry, result);
   }
 }
 
 void Scheduler::on_restored(Instant now, input::Restored& fact) {
   lose_leadership();
   state_ = std::move(fact.state);
-  capacity_.begin_anew(state_);
-  pending_.begin_anew(state_);
-  expire_timers_.begin_anew(now, state_);
+  capacity_.rebuild(state_);
+  pending_.rebuild(state_);
+  expire_timers_.rebuild(now, state_);
   for (const auto& [host, record] : state_.roll().hosts()) {
     output_.roll.enrolled.push_back(host);
   }
@@ -179,7 +179,7 @@ void Scheduler::on_leadership_changed(Instant now, const input::LeadershipChange
   output_.emit(Severity::kInfo, "scheduler_leads",
                {{"applied", std::to_string(state_.applied().value())},
                 {"attempts", std::to_string(state_.live().size())}});
-  leader_.emplace(turn(now), last_round_);
+  leader_.emplace(step(now), last_round_);
 }
 
 void Scheduler::lose_leadership() {
@@ -202,7 +202,7 @@ void Scheduler::on_agent_message(Instant now, input::AgentMessageReceived& fact)
     }
   }
   if (leader_.has_value()) {
-    leader_->on_agent_message(turn(now), fact);
+    leader_->on_agent_message(step(now), fact);
   } else {
     ++dropped_;  // Agents repeat; only a confirmed leader may answer.
   }
@@ -212,7 +212,7 @@ void Scheduler::on_host_view_changed(Instant now, input::HostViewChanged& fact) 
   const HostId host = fact.view.host;
   seen_.on_view(now, std::move(fact.view));
   if (leader_.has_value()) {
-    leader_->on_host_view(turn(now), host);
+    leader_->on_host_view(step(now), host);
   }
 }
 
@@ -232,7 +232,7 @@ void Scheduler::on_voters_quiet(Instant now, const input::VotersQuiet& fact) {
 
 void Scheduler::on_majority_round(Instant now, const input::MajorityRound& fact) {
   if (leader_.has_value()) {
-    leader_->on_majority_round(turn(now), fact.context);
+    leader_->on_majority_round(step(now), fact.context);
   } else {
     ++dropped_;
   }
@@ -240,7 +240,7 @@ void Scheduler::on_majority_round(Instant now, const input::MajorityRound& fact)
 
 void Scheduler::on_submit(Instant now, input::ClientSubmit& fact) {
   if (leader_.has_value()) {
-    leader_->on_submit(turn(now), fact);
+    leader_->on_submit(step(now), fact);
   } else {
     output_.refuse(fact.request, ErrorCode::kUnavailable, "this node does not lead the quorum");
   }
@@ -248,7 +248,7 @@ void Scheduler::on_submit(Instant now, input::ClientSubmit& fact) {
 
 void Scheduler::on_order(Instant now, input::ClientOrder& fact) {
   if (leader_.has_value()) {
-    leader_->on_order(turn(now), fact);
+    leader_->on_order(step(now), fact);
   } else {
     output_.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
   }

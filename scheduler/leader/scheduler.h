@@ -28,7 +28,7 @@
 #include "scheduler/leader/outputs.h"
 #include "scheduler/leader/scheduler_config.h"
 #include "scheduler/leader/seen_hosts.h"
-#include "scheduler/leader/turn.h"
+#include "scheduler/leader/step_context.h"
 #include "scheduler/placement/capacity.h"
 #include "scheduler/policy/pending_index.h"
 #include "scheduler/state/state.h"
@@ -82,10 +82,10 @@ class Scheduler {
   void on_submit(Instant now, input::ClientSubmit& fact);
   void on_order(Instant now, input::ClientOrder& fact);
   void lose_leadership();
-  Turn turn(Instant now) {
-    return Turn{now,      config_,        state_,
-                seen_,    expire_timers_, capacity_,
-                pending_, output_,        wall_clock_.unix_ms(now)};
+  StepContext step(Instant now) {
+    return StepContext{now,      config_,        state_,
+                       seen_,    expire_timers_, capacity_,
+                       pending_, output_,        wall_clock_.unix_ms(now)};
   }
 
   SchedulerConfig config_;

@@ -73,7 +73,7 @@ Shape shape_of(const Job& job) {
   return shape;
 }
 
-void Capacity::begin_anew(const State& state) {
+void Capacity::rebuild(const State& state) {
   *this = Capacity();
   std::vector<HostId> hosts(state.hosts().size());
   for (const auto& [id, record] : state.hosts()) {

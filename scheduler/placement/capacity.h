@@ -45,10 +45,10 @@ inline constexpr std::size_t kGainsMax = 1024;
 
 class Capacity {
  public:
-  explicit Capacity(const State& state) { begin_anew(state); }
+  explicit Capacity(const State& state) { rebuild(state); }
 
   /// Starts again with a replaced state; no host is barred and no share is asked for.
-  void begin_anew(const State& state);
+  void rebuild(const State& state);
   void on_changed(const State& state, const HostId& host);
   /// More or less is held of the host; its record is the same.
   void on_held(const State& state, const HostId& host);

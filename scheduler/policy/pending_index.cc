@@ -5,7 +5,7 @@
 
 namespace muster::scheduler {
 
-void PendingIndex::begin_anew(const State& state) {
+void PendingIndex::rebuild(const State& state) {
   queue_.clear();
   numbers_.clear();
   rings_.clear();

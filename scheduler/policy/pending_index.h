@@ -27,10 +27,10 @@ namespace muster::scheduler {
 
 class PendingIndex {
  public:
-  explicit PendingIndex(const State& state) { begin_anew(state); }
+  explicit PendingIndex(const State& state) { rebuild(state); }
 
   /// Starts again with a replaced state; no job is hidden, no ring blocked or aside.
-  void begin_anew(const State& state);
+  void rebuild(const State& state);
   /// O(log of the waiting jobs).
   void on_changed(const State& state, JobId job);
 

@@ -180,7 +180,7 @@ bool QuorumSeat::on_persisted(Instant now, std::uint64_t id) {
       output_.fate.recovered = known_.epoch();
       return false;
     case Machine::kGivenUp:
-      output_.fate.starts_anew = true;
+      output_.fate.must_restart = true;
       return false;
     case Machine::kFirstQuorum:
       first_quorum_.step(now, FirstQuorum::Persisted{owner.id});

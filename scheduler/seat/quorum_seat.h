@@ -20,9 +20,9 @@
 #include "scheduler/seat/known_quorum.h"
 #include "scheduler/seat/quorum_contact.h"
 #include "scheduler/seat/quorum_recovery.h"
+#include "scheduler/seat/seat_interface.h"
 #include "scheduler/seat/seat_log.h"
 #include "scheduler/seat/seat_reads.h"
-#include "scheduler/seat/seat_words.h"
 #include "scheduler/seat/seat_writes.h"
 #include "scheduler/seat/voter_pace.h"
 

@@ -37,7 +37,7 @@ KeptBytes kept_of(const Books& books) {
     bytes.unfinished_jobs +=
         array.has_ended() ? 0 : kept_bytes_of_job(array.spec, array.key, array.submitted_by);
   }
-  for (const auto& [token, counted] : books.kept.earlier_attempts()) {
+  for (const auto& [token, counted] : books.sizes.earlier_attempts()) {
     bytes.earlier_attempts += kept_bytes(books.attempts.all().at(token));
   }
   for (const auto& [job, record] : books.keys.all()) {
@@ -64,13 +64,13 @@ void check_kept(const Books& books) {
   std::size_t earlier = 0;
   for (const auto& [id, job] : books.jobs.all()) {
     for (std::size_t i = 0; i + 1 < job.life.attempt_tokens.size() && !job.has_ended(); ++i) {
-      const bool is_counted = books.kept.earlier_attempts().contains(job.life.attempt_tokens[i]);
+      const bool is_counted = books.sizes.earlier_attempts().contains(job.life.attempt_tokens[i]);
       CHECK(is_counted || is_mutant_planted());
       earlier += is_counted ? 1 : 0;
     }
   }
-  CHECK(earlier == books.kept.earlier_attempts().size() || is_mutant_planted());
-  CHECK(kept_of(books) == books.kept.bytes() || is_mutant_planted());
+  CHECK(earlier == books.sizes.earlier_attempts().size() || is_mutant_planted());
+  CHECK(kept_of(books) == books.sizes.bytes() || is_mutant_planted());
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void derive(Books& books) {
   books.gpus = held_by(books.hosts, books.attempts);
   for (const auto& [id, job] : books.jobs.all()) {
     if (!job.has_ended()) {
-      books.kept.add_earlier(books.attempts, job);
+      books.sizes.add_earlier(books.attempts, job);
     }
     if (awaits_class(books.attempts, job)) {
       books.attempts.await_class(job.life.current);
@@ -88,7 +88,7 @@ void derive(Books& books) {
   for (auto job = books.jobs.all().lower_bound(kFirstTask); job != books.jobs.all().end(); ++job) {
     books.arrays.count(job->first, job->second.life.state);
   }
-  books.kept.count_anew(kept_of(books));
+  books.sizes.reset(kept_of(books));
 }
 
 void check_invariants(const Books& books) {

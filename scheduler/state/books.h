@@ -16,9 +16,9 @@
 #include "scheduler/state/gpu_book.h"
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
-#include "scheduler/state/kept.h"
 #include "scheduler/state/popularity.h"
 #include "scheduler/state/roll_book.h"
+#include "scheduler/state/state_sizes.h"
 #include "scheduler/state/usage_book.h"
 
 namespace muster::scheduler {
@@ -36,7 +36,7 @@ struct Books {
   RollBook roll;
   UsageBook usage;
   Popularity popularity;
-  Kept kept;  ///< Derived.
+  StateSizes sizes;  ///< Derived.
 };
 
 /// Derives the other books, after jobs, attempts and keys were read from a snapshot.

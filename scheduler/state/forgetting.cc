@@ -10,29 +10,29 @@ namespace {
 constexpr std::uint64_t kForgottenKeyTold = 4096;
 
 void forget_attempt(Books& books, const Token& token) {
-  books.kept.remove_earlier(token);
+  books.sizes.remove_earlier(token);
   books.attempts.forget(token);
 }
 
 void unlist_attempt(Books& books, Job& job, const Token& token) {
   if (job.has_ended()) {
-    books.kept.remove_ended(ended_bytes_of(books.attempts, job));
+    books.sizes.remove_ended(ended_bytes_of(books.attempts, job));
     std::erase(job.life.attempt_tokens, token);
-    books.kept.add_ended(ended_bytes_of(books.attempts, job));
+    books.sizes.add_ended(ended_bytes_of(books.attempts, job));
     return;
   }
   for (const Token& listed : job.life.attempt_tokens) {
-    books.kept.remove_earlier(listed);
+    books.sizes.remove_earlier(listed);
   }
   std::erase(job.life.attempt_tokens, token);
-  books.kept.add_earlier(books.attempts, job);
+  books.sizes.add_earlier(books.attempts, job);
 }
 
 }  // namespace
 
 void keep_submitted(Step& step, const Job& job) {
   Books& books = step.books;
-  books.kept.add_job(job);
+  books.sizes.add_job(job);
   if (!job.key.empty()) {
     keep_key(step, job.key, job.id);
   }
@@ -41,8 +41,8 @@ void keep_submitted(Step& step, const Job& job) {
 void keep_key(Step& step, const std::string& key, JobId job) {
   Books& books = step.books;
   books.keys.remember(key, job, books.cluster_time);
-  books.kept.add_key(key);
-  while (books.kept.has_too_many_keys() && books.keys.size() > 1) {
+  books.sizes.add_key(key);
+  while (books.sizes.has_too_many_keys() && books.keys.size() > 1) {
     const std::uint64_t of = books.keys.oldest_job().value();
     if (of % kForgottenKeyTold == 0) {
       step.result.events.push_back(
@@ -50,13 +50,13 @@ void keep_key(Step& step, const std::string& key, JobId job) {
            "client_key_forgotten_early",
            {{"job", std::to_string(of)}, {"index", std::to_string(step.index.value())}}});
     }
-    books.kept.remove_key(books.keys.forget_oldest());
+    books.sizes.remove_key(books.keys.forget_oldest());
   }
 }
 
 void forget_old_keys(Books& books) {
   while (books.keys.has_outlived(books.cluster_time)) {
-    books.kept.remove_key(books.keys.forget_oldest());
+    books.sizes.remove_key(books.keys.forget_oldest());
   }
 }
 
@@ -65,7 +65,7 @@ void note_attempt(Books& books, Job& job, const Token& token) {
                               ? nullptr
                               : books.attempts.find(job.life.attempt_tokens.back());
   if (before != nullptr) {
-    books.kept.add_earlier(*before);
+    books.sizes.add_earlier(*before);
   }
   job.life.attempt_tokens.push_back(token);
   if (job.life.attempt_tokens.size() > kAttemptsKept) {
@@ -73,8 +73,8 @@ void note_attempt(Books& books, Job& job, const Token& token) {
     job.life.attempt_tokens.erase(job.life.attempt_tokens.begin());
     forget_attempt(books, oldest);
   }
-  while (books.kept.has_too_many_attempts()) {
-    const Token oldest = books.kept.earlier_attempts().begin()->first;
+  while (books.sizes.has_too_many_attempts()) {
+    const Token oldest = books.sizes.earlier_attempts().begin()->first;
     Job& owner = books.jobs.at(books.attempts.at(oldest).job);
     std::erase(owner.life.attempt_tokens, oldest);
     forget_attempt(books, oldest);
@@ -93,11 +93,11 @@ void forget_unsure(Books& books, const Token& token) {
 }
 
 void keep_ended(Books& books, const Job& job) {
-  books.kept.end_job(job, ended_bytes_of(books.attempts, job));
-  while ((books.jobs.ended() > kJobsEndedKept || books.kept.has_too_much_ended()) &&
+  books.sizes.end_job(job, ended_bytes_of(books.attempts, job));
+  while ((books.jobs.ended() > kJobsEndedKept || books.sizes.has_too_much_ended()) &&
          books.jobs.first_ended().id != job.id) {
     const Job& oldest = books.jobs.first_ended();
-    books.kept.remove_ended(ended_bytes_of(books.attempts, oldest));
+    books.sizes.remove_ended(ended_bytes_of(books.attempts, oldest));
     for (const Token& token : oldest.life.attempt_tokens) {
       books.attempts.forget(token);
     }

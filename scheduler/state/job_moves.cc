@@ -61,7 +61,7 @@ void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Tok
     step.arrays_moved.push_back(array_of(job.id));
   }
   job.life.reason = cause;
-  books.kept.note(
+  books.sizes.note(
       job, Transition{job.life.state, cause, books.cluster_time, step.index, token, step.unix_ms});
   step.result.events.push_back(told_of(step, job, std::move(cause), token));
 }
@@ -99,8 +99,8 @@ void relax_packs(Step& step) {
     step.result.jobs_moved.push_back(id);
     step.result.capacity_changed = true;
     job.life.reason = "pack " + pack + " relaxed";
-    books.kept.note(job, Transition{job.life.state, job.life.reason, books.cluster_time, step.index,
-                                    Token(), step.unix_ms});
+    books.sizes.note(job, Transition{job.life.state, job.life.reason, books.cluster_time,
+                                     step.index, Token(), step.unix_ms});
     step.result.events.push_back(
         {Severity::kInfo,
          "job_pack_relaxed",

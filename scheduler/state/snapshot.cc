@@ -576,7 +576,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.popularity = std::move(parts->popularity).whole();
   books.roll =
       RollBook(std::move(parts->enrolled), std::move(parts->tickets), std::move(parts->roll_keys));
-  books.kept = Kept(kept_max);
+  books.sizes = StateSizes(kept_max);
   derive(books);
   return books;
 }

@@ -36,7 +36,7 @@ class State {
  public:
   explicit State(std::uint64_t epoch = 1, const KeptBytesMax& kept_max = {}) {
     books_.epochs = Epochs(epoch);
-    books_.kept = Kept(kept_max);
+    books_.sizes = StateSizes(kept_max);
   }
 
   /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged.
@@ -126,7 +126,7 @@ class State {
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
   const RollBook& roll() const { return books_.roll; }
-  const KeptBytes& kept() const { return books_.kept.bytes(); }
+  const KeptBytes& kept() const { return books_.sizes.bytes(); }
   /// GPU time of users by day, of GPUs that were given back; the reader adds GPUs that are held.
   const UsageBook& usage() const { return books_.usage; }
   /// The usual requests, as placement sees them.

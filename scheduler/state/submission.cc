@@ -93,9 +93,9 @@ std::string why_not(const Books& books, const entry::Submit& fact) {
   if (fact.spec.array.has_value() && books.arrays.unended() >= kArraysMax) {
     return "there are " + std::to_string(kArraysMax) + " arrays that have not ended";
   }
-  if (!books.kept.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.submitted_by))) {
+  if (!books.sizes.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.submitted_by))) {
     return "the commands of all jobs that have not ended take " +
-           std::to_string(books.kept.max().unfinished_jobs >> 20) +
+           std::to_string(books.sizes.max().unfinished_jobs >> 20) +
            " MiB: wait until some end, or put what is long into a file";
   }
   return "";

@@ -22,7 +22,7 @@ std::vector<std::string> environment_of(const TaskArray& array, std::uint32_t in
 /// bytes, it takes a task only of an array without any active task, so that each array goes on.
 std::uint32_t waiting_max(const Books& books, const TaskArray& array) {
   const bool is_full = books.jobs.waiting() >= kJobsQueuedMax ||
-                       !books.kept.has_room_for_job(kept_bytes_of_job(array.spec, "", ""));
+                       !books.sizes.has_room_for_job(kept_bytes_of_job(array.spec, "", ""));
   const std::uint32_t tried = array.completed + array.failed + array.running();
   if (is_full) {
     return array.active == 0 ? 1 : 0;
@@ -58,7 +58,7 @@ void unfold(Step& step, TaskArray& array) {
 }
 
 void end(Step& step, TaskArray& array) {
-  step.books.kept.remove_unfinished(kept_bytes_of_job(array.spec, array.key, array.submitted_by));
+  step.books.sizes.remove_unfinished(kept_bytes_of_job(array.spec, array.key, array.submitted_by));
   step.books.arrays.end(array, step.index, step.unix_ms);
   step.result.events.push_back({Severity::kInfo,
                                 "array_ended",
@@ -84,7 +84,7 @@ void add_array(Step& step, entry::Submit& fact) {
   array.submitted_at = books.cluster_time;
   array.submitted_unix_ms = step.unix_ms;
   step.result.job = array.id;
-  books.kept.add_unfinished(kept_bytes_of_job(array.spec, array.key, array.submitted_by));
+  books.sizes.add_unfinished(kept_bytes_of_job(array.spec, array.key, array.submitted_by));
   keep_key(step, array.key, array.id);
   step.result.events.push_back({Severity::kInfo,
                                 "array_submitted",

@@ -48,10 +48,10 @@ void Disk::commit(crdt::Environment environment, const crdt::WriteBatch& batch) 
     }
     undo_.push_back(std::move(undo));
   }
-  const bool begins_anew = std::any_of(batch.begin(), batch.end(), [](const crdt::Write& write) {
+  const bool begins_again = std::any_of(batch.begin(), batch.end(), [](const crdt::Write& write) {
     return write.key == scheduler::kSeatKey;
   });
-  if (begins_anew && !target.sealed.empty()) {
+  if (begins_again && !target.sealed.empty()) {
     keep_lost(target.sealed);
   }
   apply(target, batch);
@@ -137,7 +137,7 @@ void Disk::lose_power(Rng& rng) {
   }
 }
 
-void Disk::begin_anew(crdt::Environment environment, const crdt::WriteBatch& first) {
+void Disk::clear(crdt::Environment environment, const crdt::WriteBatch& first) {
   CHECK(idle());
   lies_in_.reset();
   undo_.clear();

@@ -31,7 +31,7 @@ class Disk {
   /// Written by an agent that starts, before its node is made.
   void commit(crdt::Environment environment, const crdt::WriteBatch& batch);
   /// The environment is gone, and an agent begins it again with these.
-  void begin_anew(crdt::Environment environment, const crdt::WriteBatch& first);
+  void clear(crdt::Environment environment, const crdt::WriteBatch& first);
   /// The records that a starting agent reads back. CHECKs the seals: no fault flips bytes here.
   crdt::Records read(crdt::Environment environment) const;
   /// Durable records as they are, for checkers.

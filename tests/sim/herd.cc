@@ -67,8 +67,8 @@ class Newcomer {
   }
 
   void ask(World& world, const std::string& ticket, const std::vector<std::uint32_t>& doors) {
-    const bool begins_anew = said_ == 0 || world.now() >= gives_up_at_;
-    if (begins_anew) {
+    const bool begins_again = said_ == 0 || world.now() >= gives_up_at_;
+    if (begins_again) {
       gives_up_at_ = world.now() + kJoinTimeout;
       again_ = kJoinAskAgain;
       clients_.clear();
@@ -76,7 +76,7 @@ class Newcomer {
     agent::Request request;
     request.verb = agent::Verb::kJoin;
     request.arguments = agent::encode_payload(world.introduction(host_, ticket));
-    for (std::size_t i = 0; i < (begins_anew ? 1 : doors.size()); ++i) {
+    for (std::size_t i = 0; i < (begins_again ? 1 : doors.size()); ++i) {
       const std::uint32_t door = doors[(host_ + i) % doors.size()];
       clients_.push_back(world.ask_with_ticket(host_, door, ticket, Nonce(host_ + 1U), request));
       ++said_;

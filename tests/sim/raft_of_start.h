@@ -17,7 +17,7 @@ inline crdt::Records raft_of_start(Disk& disk, HostId self, Rng& rng) {
   const bool is_idle_copy = sound && raft.contains(std::string(scheduler::kCopiedKey)) &&
                             !scheduler::is_voting_seat(raft, self);
   if (is_given_up || is_idle_copy) {
-    disk.begin_anew(crdt::Environment::kRaft, {scheduler::write_of(SeatId(rng.next() | 1U))});
+    disk.clear(crdt::Environment::kRaft, {scheduler::write_of(SeatId(rng.next() | 1U))});
   }
   return disk.read(crdt::Environment::kRaft);
 }

@@ -283,12 +283,12 @@ bool World::is_copy(std::uint32_t index) const {
 
 void World::lose_state(std::uint32_t index) {
   kill_agent(index);
-  hosts_[index]->disk.begin_anew(crdt::Environment::kState, {});
+  hosts_[index]->disk.clear(crdt::Environment::kState, {});
 }
 
 void World::lose_raft(std::uint32_t index, const crdt::WriteBatch& first) {
   kill_agent(index);
-  hosts_[index]->disk.begin_anew(crdt::Environment::kRaft, first);
+  hosts_[index]->disk.clear(crdt::Environment::kRaft, first);
 }
 
 }  // namespace muster::sim

@@ -85,7 +85,7 @@ Result<DataDirectory> DataDirectory::open(const std::string& path) {
 Status DataDirectory::open_raft() {
   auto raft = LmdbStore::open(path_ + "/raft", Environment::kRaft);
   if (!raft && raft.error().code == ErrorCode::kCorrupt) {
-    return start_raft_anew(raft.error().text);
+    return replace_raft(raft.error().text);
   }
   if (!raft) {
     return raft.error();
@@ -112,7 +112,7 @@ Status DataDirectory::open_state() {
   return ok();
 }
 
-Status DataDirectory::start_raft_anew(const std::string& why) {
+Status DataDirectory::replace_raft(const std::string& why) {
   // Else a crash now would leave an empty raft/ that looks like that of a first start.
   const std::string known(kRaftHomeInId);
   if (!recovered_.id.contains(known)) {
@@ -147,7 +147,7 @@ Result<RaftHomeWrites> DataDirectory::find_home(HostId self) const {
     return Error{sound.error().code, raft + ": " + sound.error().text};
   }
   if (!sound) {
-    return Error{sound.error().code, raft + ": " + sound.error().text + std::string(kStartAnew)};
+    return Error{sound.error().code, raft + ": " + sound.error().text + std::string(kMoveAside)};
   }
   return check_raft_home(raft, self, recovered_.id, recovered_.raft);
 }
@@ -188,11 +188,11 @@ Status DataDirectory::settle(HostId self, SeatId new_seat, bool is_moved) {
     if (settled || settled.error().code != ErrorCode::kCorrupt) {
       return settled;
     }
-    if (const Status anew = start_raft_anew(settled.error().text); !anew) {
-      return anew;
+    if (const Status replaced = replace_raft(settled.error().text); !replaced) {
+      return replaced;
     }
   }
-  const Result<RaftHomeWrites> home = settle_anew(path_ + "/raft", self, new_seat);
+  const Result<RaftHomeWrites> home = settle_new_raft(path_ + "/raft", self, new_seat);
   return home ? commit_home(*home) : Status(home.error());
 }
 

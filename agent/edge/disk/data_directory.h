@@ -39,7 +39,7 @@ class DataDirectory {
  private:
   Status open_raft();
   Status open_state();
-  Status start_raft_anew(const std::string& why);
+  Status replace_raft(const std::string& why);
   Result<RaftHomeWrites> find_home(HostId self) const;
   Status commit_home(const RaftHomeWrites& home);
   Status settle_copy(HostId self, const RaftHomeWrites& home, bool is_moved);

@@ -131,7 +131,7 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
   if (home->host != self) {
     return Error{ErrorCode::kConflict, raft_directory + " is that of host " +
                                            home->host.short_hex() + ", and id/ says that this is " +
-                                           self.short_hex() + std::string(kStartAnew)};
+                                           self.short_hex() + std::string(kMoveAside)};
   }
   const auto marker = look(path, self);
   if (!marker) {
@@ -187,7 +187,8 @@ Status discard_raft(const std::string& raft_directory) {
                : ok();
 }
 
-Result<RaftHomeWrites> settle_anew(const std::string& raft_directory, HostId self, SeatId seat) {
+Result<RaftHomeWrites> settle_new_raft(const std::string& raft_directory, HostId self,
+                                       SeatId seat) {
   const std::string path = raft_directory + "/" + std::string(kRaftMarkerFile);
   Result<RaftHomeWrites> writes = settle_in(raft_directory, path, self);
   if (writes) {

@@ -28,7 +28,7 @@
 namespace muster::agent {
 
 /// How to go on where two directories do not belong together.
-inline constexpr std::string_view kStartAnew =
+inline constexpr std::string_view kMoveAside =
     "; move the data directory away and start anew: this host then joins as a new one";
 inline constexpr std::string_view kRaftMarkerFile = "marker";
 inline constexpr std::string_view kRaftHomeInRaft = "home";
@@ -45,7 +45,7 @@ struct RaftHomeWrites {
 /// `raft_directory` exists; the records are those of the two environments. At the first start, and
 /// at the first one of a directory of an earlier release, it makes the marker.
 /// kCorrupt: raft/ is missing, or is of another time than id/: set_raft_aside() or discard_raft(),
-/// then settle_anew().
+/// then settle_new_raft().
 /// kConflict: it is that of another host; the text says how to go on. kIo: the marker cannot be
 /// made or looked at.
 Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId self,
@@ -63,6 +63,6 @@ Status discard_raft(const std::string& raft_directory);
 
 /// `raft_directory` exists and is empty but for its environment. `seat` is not a founder's: of real
 /// randomness, and not zero.
-Result<RaftHomeWrites> settle_anew(const std::string& raft_directory, HostId self, SeatId seat);
+Result<RaftHomeWrites> settle_new_raft(const std::string& raft_directory, HostId self, SeatId seat);
 
 }  // namespace muster::agent

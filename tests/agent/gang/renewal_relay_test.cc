@@ -118,7 +118,7 @@ TEST_F(RenewalRelayTest, ANewLeaderIsToldSoonAndTheOldOnesRenewalsAreForgotten) 
   EXPECT_TRUE(pass(60s).empty()) << "hosts renew anew";
   relay_.leader_changed(now_, kNext);
   relay_.carry(now_, kMate, Nonce(7), kRenew);
-  const std::vector<AgentSend> said = pass(kRelayDelayAnew);
+  const std::vector<AgentSend> said = pass(kRelayDelayFirst);
   ASSERT_EQ(said.size(), 1U);
   EXPECT_EQ(std::get<RelayedRenews>(said[0].message).renews.at(0).nonce, Nonce(7));
 }
@@ -130,7 +130,7 @@ TEST_F(RenewalRelayTest, WhatWasBroughtToADeadLeaderIsBroughtToTheNext) {
   relay_.acked(RelayedAcks{{{kRelay, Nonce(8), RenewAck{{kToken}}}}});
   relay_.take_messages();
   relay_.leader_changed(now_, kNext);
-  const std::vector<AgentSend> said = pass(kRelayDelayAnew);
+  const std::vector<AgentSend> said = pass(kRelayDelayFirst);
   ASSERT_EQ(said.size(), 1U);
   EXPECT_EQ(said[0].to, kNext);
   const auto& again = std::get<RelayedRenews>(said[0].message).renews;

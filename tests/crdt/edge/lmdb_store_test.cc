@@ -278,7 +278,7 @@ class FlippedByteTest : public LmdbStoreTest {
           (*store)->commit({put("k", std::string(3000, static_cast<char>('a' + i)))});
       if (!done.has_value()) {
         const bool goes_on = done.error().code == ErrorCode::kCorrupt &&
-                             (*store)->begin_anew().has_value() &&
+                             (*store)->clear().has_value() &&
                              (*store)->commit({put("first", "1")}).has_value();
         return goes_on ? Writes::kToldAndWentOnEmpty : Writes::kWrong;
       }

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;  // NOLINT
 class ProposalsTest : public ::testing::Test {
  protected:
   bool propose(const Entry& entry) {
-    return proposals.propose(Turn{now, config, state, seen, timers, capacity, pending, output},
-                             entry);
+    return proposals.propose(
+        StepContext{now, config, state, seen, timers, capacity, pending, output}, entry);
   }
 
   Instant now{1h};

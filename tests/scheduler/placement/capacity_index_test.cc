@@ -47,13 +47,13 @@ class RandomFleet {
     tell(i, index);
   }
 
-  CapacityIndex made_anew() {
-    CapacityIndex anew;
+  CapacityIndex rebuilt() {
+    CapacityIndex fresh;
     for (std::size_t i = 0; i < host_count_; ++i) {
-      tell(i, anew);
+      tell(i, fresh);
     }
-    anew.set_usual(usual);
-    return anew;
+    fresh.set_usual(usual);
+    return fresh;
   }
 
   Shape shape() {
@@ -336,12 +336,12 @@ TEST(CapacityIndex, FollowsFromTheLastWordOfEachHost) {
         fleet.index.choose(fleet.shape());
         continue;
       }
-      CapacityIndex anew = fleet.made_anew();
-      ASSERT_TRUE(fleet.index.says_the_same(anew));
+      CapacityIndex rebuilt = fleet.rebuilt();
+      ASSERT_TRUE(fleet.index.says_the_same(rebuilt));
       const Shape shape = fleet.shape();
       const HostChoice barred = fleet.choice();
-      ASSERT_EQ(fleet.index.choose(shape, barred), anew.choose(shape, barred));
-      ASSERT_EQ(fleet.index.most(shape, barred), anew.most(shape, barred));
+      ASSERT_EQ(fleet.index.choose(shape, barred), rebuilt.choose(shape, barred));
+      ASSERT_EQ(fleet.index.most(shape, barred), rebuilt.most(shape, barred));
     }
   }
 }

@@ -371,9 +371,9 @@ TEST_F(LeaderOfAStarter, WordsOfTheLifeBeforeCommitNothing) {
   const auto beats = sent<AppendRequest>();
   ASSERT_FALSE(beats.empty());
   hear(2, AppendReply{Term(1), beats.back().request, 2, true, LogIndex(), {}});
-  const auto anew = sent<AppendRequest>();
-  ASSERT_FALSE(anew.empty());
-  hear(2, AppendReply{Term(1), anew.back().request, 2, true, LogIndex(2), {}});
+  const auto second = sent<AppendRequest>();
+  ASSERT_FALSE(second.empty());
+  hear(2, AppendReply{Term(1), second.back().request, 2, true, LogIndex(2), {}});
   EXPECT_EQ(raft->commit(), LogIndex(2));
 }
 

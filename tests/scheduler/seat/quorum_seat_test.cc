@@ -54,7 +54,7 @@ class SeatOfThree : public testing::Test {
       }
       seat_->step(now_, input::Persisted{each.id});
     }
-    starts_anew_ = starts_anew_ || output.fate.starts_anew;
+    must_restart_ = must_restart_ || output.fate.must_restart;
     std::move(output.answers.replies.begin(), output.answers.replies.end(),
               std::back_inserter(replies_));
     std::move(output.events.begin(), output.events.end(), std::back_inserter(events_));
@@ -156,7 +156,7 @@ class SeatOfThree : public testing::Test {
 
   /// And raft/ says so.
   void expect_seat_given_up() const {
-    EXPECT_TRUE(starts_anew_);
+    EXPECT_TRUE(must_restart_);
     const Status checked = check_seat(written_, host('a'));
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().code, ErrorCode::kCorrupt);
@@ -165,7 +165,7 @@ class SeatOfThree : public testing::Test {
   Instant now_ = Instant{} + 1000s;
   std::set<HostId> answering_ = {host('b')};
   std::map<HostId, std::uint64_t> levels_;  ///< As they say it.
-  bool starts_anew_ = false;
+  bool must_restart_ = false;
   std::uint64_t last_request_ = 0;
   std::vector<SeatReply> replies_;
   std::vector<Event> events_;
@@ -399,7 +399,7 @@ TEST_F(SeatOfThree, ALogOfALowerEpochIsKeptAsideWhenAHigherOneIsMet) {
   const LogIndex last = seat_->raft()->last_index();
   seat_->step(now_, input::EpochMet{{2, 77}});
   EXPECT_FALSE(seat_->has_seat());
-  EXPECT_FALSE(starts_anew_) << "not before that is durable";
+  EXPECT_FALSE(must_restart_) << "not before that is durable";
   collect();
   expect_seat_given_up();
   auto kept = recover_log(written_);
@@ -429,7 +429,7 @@ TEST_F(SeatOfThree, ASeatWithoutALogGoesOnInTheNextEpoch) {
   written_ = empty;
   seat_->step(now_, input::EpochMet{{2, 77}});
   collect();
-  EXPECT_FALSE(starts_anew_);
+  EXPECT_FALSE(must_restart_);
   ASSERT_TRUE(check_seat(written_, host('a')));
   EXPECT_EQ(recover_log(written_)->epoch, (ClusterEpoch{2, 77}));
 }

@@ -64,11 +64,11 @@ class RaftHomeTest : public ::testing::Test {
     return writes.has_value() && writes->is_copy;
   }
   /// Starts in a new seat, as a start does after a loss.
-  void start_anew(Until until = Until::kId) {
+  void start_with_new_raft(Until until = Until::kId) {
     ASSERT_TRUE(set_raft_aside(raft_directory()));
     fs::create_directories(raft_directory());
     raft_.clear();
-    const auto writes = settle_anew(raft_directory(), kSelf, SeatId(kSeat));
+    const auto writes = settle_new_raft(raft_directory(), kSelf, SeatId(kSeat));
     ASSERT_TRUE(writes.has_value());
     if (until != Until::kMarker) {
       apply(raft_, writes->raft);
@@ -152,7 +152,7 @@ TEST_F(RaftHomeTest, ARaftOfBeforeItWasLostIsNoCopyThatMayGoOn) {
   ASSERT_TRUE(start());
   const crdt::Records before = raft_;
   fs::copy(raft_directory(), base_ / "backup");
-  start_anew();
+  start_with_new_raft();
   fs::remove_all(raft_directory());
   fs::copy(base_ / "backup", raft_directory());
   raft_ = before;
@@ -189,9 +189,9 @@ TEST_F(RaftHomeTest, ASeatOfItsOwnIsThereFromTheFirstWriteOn) {
     raft_.clear();
     ASSERT_TRUE(start());
     raft_.clear();
-    start_anew(until);
+    start_with_new_raft(until);
     while (!start()) {  // A start that finds the work half done does all of it again.
-      start_anew();
+      start_with_new_raft();
     }
     EXPECT_EQ(scheduler::recover_log(raft_).value().seat, SeatId(kSeat));
     EXPECT_EQ(id_[std::string(kRaftHomeInId)], raft_[std::string(kRaftHomeInRaft)]);

@@ -1,4 +1,4 @@
-#include "scheduler/seat/seat_words.h"
+#include "scheduler/seat/seat_interface.h"
 
 namespace muster::scheduler {
 

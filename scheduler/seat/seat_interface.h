@@ -126,7 +126,7 @@ struct SeatFate {
   std::string halted;
   /// The seat is given up, and raft/ says so durably: this agent must start again, which sets raft/
   /// aside and gives the host another seat.
-  bool starts_anew = false;
+  bool must_restart = false;
 };
 
 struct SeatOutput {

@@ -1,4 +1,4 @@
-#include "scheduler/state/kept.h"
+#include "scheduler/state/state_sizes.h"
 
 #include <utility>
 
@@ -13,19 +13,19 @@ std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job) {
   return bytes;
 }
 
-bool Kept::has_room_for_job(std::size_t bytes) const {
+bool StateSizes::has_room_for_job(std::size_t bytes) const {
   return bytes_.unfinished_jobs + bytes <= max_.unfinished_jobs;
 }
 
-bool Kept::has_too_many_attempts() const {
+bool StateSizes::has_too_many_attempts() const {
   return bytes_.earlier_attempts > max_.earlier_attempts && !earlier_attempts_.empty();
 }
 
-void Kept::add_job(const Job& job) {
+void StateSizes::add_job(const Job& job) {
   bytes_.unfinished_jobs += kept_bytes(job);
 }
 
-void Kept::end_job(const Job& job, std::size_t bytes) {
+void StateSizes::end_job(const Job& job, std::size_t bytes) {
   bytes_.unfinished_jobs -= kept_bytes(job);
   bytes_.histories -= kept_bytes_of_history(job);
   for (const Token& token : job.life.attempt_tokens) {
@@ -34,7 +34,7 @@ void Kept::end_job(const Job& job, std::size_t bytes) {
   add_ended(bytes);
 }
 
-void Kept::add_earlier(const Attempt& attempt) {
+void StateSizes::add_earlier(const Attempt& attempt) {
   const auto [place, is_new] = earlier_attempts_.try_emplace(attempt.token, 0);
   if (is_new) {
     place->second = kept_bytes(attempt);
@@ -42,7 +42,7 @@ void Kept::add_earlier(const Attempt& attempt) {
   }
 }
 
-void Kept::add_earlier(const AttemptBook& attempts, const Job& job) {
+void StateSizes::add_earlier(const AttemptBook& attempts, const Job& job) {
   for (std::size_t i = 0; i + 1 < job.life.attempt_tokens.size(); ++i) {
     if (const Attempt* known = attempts.find(job.life.attempt_tokens[i]); known != nullptr) {
       add_earlier(*known);
@@ -50,7 +50,7 @@ void Kept::add_earlier(const AttemptBook& attempts, const Job& job) {
   }
 }
 
-void Kept::remove_earlier(const Token& token) {
+void StateSizes::remove_earlier(const Token& token) {
   const auto counted = earlier_attempts_.find(token);
   if (counted != earlier_attempts_.end()) {
     bytes_.earlier_attempts -= counted->second;
@@ -58,7 +58,7 @@ void Kept::remove_earlier(const Token& token) {
   }
 }
 
-void Kept::note(Job& job, Transition step) {
+void StateSizes::note(Job& job, Transition step) {
   bytes_.histories += kept_bytes(step);
   job.history.transitions.push_back(std::move(step));
   while (

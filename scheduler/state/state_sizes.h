@@ -23,9 +23,9 @@ inline constexpr std::size_t kAttemptsKept = 8;      ///< ENDED attempts kept wi
 /// The size of a job once it has ended, with its history and attempts.
 std::size_t ended_bytes_of(const AttemptBook& attempts, const Job& job);
 
-class Kept {
+class StateSizes {
  public:
-  explicit Kept(const KeptBytesMax& max = {}) : max_(max) {}
+  explicit StateSizes(const KeptBytesMax& max = {}) : max_(max) {}
 
   const KeptBytes& bytes() const { return bytes_; }
   const KeptBytesMax& max() const { return max_; }
@@ -61,7 +61,7 @@ class Kept {
   /// steps beyond the limits.
   void note(Job& job, Transition step);
   /// From a snapshot: sets all sizes. Precondition: the earlier attempts were added.
-  void count_anew(const KeptBytes& bytes) { bytes_ = bytes; }
+  void reset(const KeptBytes& bytes) { bytes_ = bytes; }
 
  private:
   KeptBytes bytes_;

@@ -1,6 +1,6 @@
 #pragma once
-// Turn: the context that one step of the scheduler gives each part of the leader: the time, the
-// data to read, and the output. It lives as long as one call; no part keeps it.
+// StepContext: the context that one step of the scheduler gives each part of the leader: the time,
+// the data to read, and the output. It lives as long as one call; no part keeps it.
 
 #include "gossip/base/time.h"
 #include "scheduler/leader/expire_timers.h"
@@ -13,7 +13,7 @@
 
 namespace muster::scheduler {
 
-struct Turn {
+struct StepContext {
   Instant now;
   const SchedulerConfig& config;
   const State& state;
