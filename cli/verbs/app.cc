@@ -6,8 +6,8 @@
 
 #include "agent/api/json/orders.h"
 #include "agent/api/verbs.h"
+#include "cli/kit/fallback_stream.h"
 #include "cli/kit/text.h"
-#include "cli/kit/told_stream.h"
 #include "cli/verbs/verb.h"
 #include "gossip/base/version.h"
 
@@ -333,7 +333,7 @@ struct Outcome {
 
 /// The changes of a verb are told by stderr when stdout is lost, else by the exit code.
 Outcome run_told(World& world, Verb& verb) {
-  ToldStream told(*world.out, *world.err);
+  FallbackStream told(*world.out, *world.err);
   World telling = world;
   telling.out = &told;
   bool has_changed = false;

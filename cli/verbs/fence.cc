@@ -9,7 +9,7 @@
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 
@@ -77,7 +77,7 @@ class Fence final : public Verb {
     request.verb = agent::Verb::kFence;
     request.arguments = agent::encode_payload(agent::FenceArgs{host.id, are_processes_gone_});
     request.user = session.world().user_name();
-    Reply reply = exchange_repeating(session, request).reply;
+    Reply reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       reply.text +=
           reply.status == ResponseStatus::kUnknown

@@ -10,7 +10,7 @@
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/drain_text.h"
 #include "cli/verbs/verb.h"
@@ -73,7 +73,7 @@ class HostOrder : public Verb {
   /// The question to a person first; "" = none.
   virtual std::string asks(const agent::HostInfo&) const { return ""; }
   virtual Reply said(Session& session, const agent::Request& request) const {
-    return exchange_repeating(session, request).reply;
+    return exchange_with_retries(session, request).reply;
   }
   virtual void tell_more(Session&, const agent::HostInfo&) const {}
 
@@ -86,7 +86,7 @@ class HostOrder : public Verb {
 Reply said_until_spared(Session& session, const agent::Request& request) {
   const WorldClock& clock = session.world().clock;
   const Instant end = clock.now() + session.common().timeout;
-  Reply reply = exchange_repeating(session, request).reply;
+  Reply reply = exchange_with_retries(session, request).reply;
   bool is_told = false;
   while (reply.status == ResponseStatus::kNoQuorum && reply.is_from_node && clock.now() < end) {
     if (!is_told) {
@@ -94,7 +94,7 @@ Reply said_until_spared(Session& session, const agent::Request& request) {
       is_told = true;
     }
     clock.sleep(kSayAgain);
-    reply = exchange_repeating(session, request).reply;
+    reply = exchange_with_retries(session, request).reply;
   }
   return reply;
 }

@@ -14,7 +14,7 @@
 #include "agent/api/request.h"
 #include "cli/kit/confirmation.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -206,7 +206,7 @@ class JobOrders final : public Verb {
       attempt = detail->summary.attempt;
       request.arguments = agent::encode_payload(agent::RequeueArgs{job, attempt});
     }
-    auto [reply, may_be_done] = exchange_repeating(session, request);
+    auto [reply, may_be_done] = exchange_with_retries(session, request);
     if (reply.status == ResponseStatus::kConflict && may_be_done) {
       // An earlier try may have done it, and the job went on from there.
       Reply look;
@@ -233,7 +233,7 @@ class JobOrders final : public Verb {
     request.consistent = is_consistent;
     request.user = session.world().user_name();
     request.arguments = agent::encode_payload(agent::JobRef{job});
-    reply = exchange_repeating(session, request).reply;
+    reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       const bool is_open = reply.status == ResponseStatus::kUnknown;
       reply.status = is_open ? ResponseStatus::kNoQuorum : reply.status;

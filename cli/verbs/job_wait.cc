@@ -6,7 +6,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/host_list.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
@@ -89,7 +89,7 @@ std::optional<int> leave_or_cancel(Session& session, JobId job) {
       request.verb = agent::Verb::kCancel;
       request.arguments = agent::encode_payload(agent::JobRef{job});
       request.user = session.world().user_name();
-      const Reply reply = exchange_repeating(session, request).reply;
+      const Reply reply = exchange_with_retries(session, request).reply;
       if (reply.is_ok()) {
         return std::nullopt;
       }

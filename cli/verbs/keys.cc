@@ -10,7 +10,7 @@
 #include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
@@ -113,7 +113,7 @@ class RotateKeys final : public Verb {
     request.verb = agent::Verb::kRotateKeys;
     request.user = session.world().user_name();
     request.arguments = agent::encode_payload(args);
-    const Reply reply = exchange_repeating(session, request).reply;
+    const Reply reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       return session.fail(reply);
     }

@@ -5,7 +5,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/job_choice.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -36,7 +36,7 @@ class Priority final : public Verb {
     request.verb = agent::Verb::kEdit;
     request.arguments = agent::encode_payload(agent::EditArgs{*job, *priority});
     request.user = session.world().user_name();
-    Reply reply = exchange_repeating(session, request).reply;
+    Reply reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       reply.text += reply.status == ResponseStatus::kUnknown
                         ? "; it may be said again: muster priority " + job_ + " -- " + priority_

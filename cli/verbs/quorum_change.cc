@@ -7,7 +7,7 @@
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "cli/kit/host_name.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 
@@ -67,7 +67,7 @@ class QuorumChange final : public Verb {
     request.arguments = agent::encode_payload(wish);
     request.user = session.world().user_name();
     Reply reply =
-        name_.empty() ? session.exchange(request) : exchange_repeating(session, request).reply;
+        name_.empty() ? session.exchange(request) : exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       if (reply.status == ResponseStatus::kUnknown) {
         reply.text += "; see `muster quorum`, or repeat: muster quorum ";

@@ -8,7 +8,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "cli/kit/duration.h"
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/kit/ticket_output.h"
@@ -54,7 +54,7 @@ class MakeTicket final : public Verb {
     request.verb = agent::Verb::kMakeTicket;
     request.user = session.world().user_name();
     request.arguments = agent::encode_payload(ticket_);
-    const Reply reply = exchange_repeating(session, request).reply;
+    const Reply reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       return session.fail(reply);
     }
@@ -154,7 +154,7 @@ class RevokeTicket final : public Verb {
     request.verb = agent::Verb::kEndTicket;
     request.user = session.world().user_name();
     request.arguments = agent::encode_payload(agent::TicketRef{found->key});
-    const Reply reply = exchange_repeating(session, request).reply;
+    const Reply reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       return session.fail(reply);
     }

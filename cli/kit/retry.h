@@ -5,13 +5,13 @@
 
 namespace muster::cli {
 
-struct RepeatedReply {
+struct RetriedReply {
   Reply reply;               ///< The last one.
   bool may_be_done = false;  ///< Some try may have reached the log, whatever the last one says.
 };
 
 /// One try with each node, or a second one with the only one when the first may have been heard.
 /// kNoQuorum is said only when no try can have reached the log.
-RepeatedReply exchange_repeating(Session& session, const agent::Request& request);
+RetriedReply exchange_with_retries(Session& session, const agent::Request& request);
 
 }  // namespace muster::cli

@@ -1,13 +1,13 @@
-#include "cli/kit/told_stream.h"
+#include "cli/kit/fallback_stream.h"
 
 namespace muster::cli {
 
-void ToldStream::Buffer::keep(OnLostOut on_lost) {
+void FallbackStream::Buffer::keep(OnLostOut on_lost) {
   on_lost_ = is_kept_ ? on_lost_ : on_lost;
   is_kept_ = true;
 }
 
-int ToldStream::Buffer::overflow(int letter) {
+int FallbackStream::Buffer::overflow(int letter) {
   if (traits_type::eq_int_type(letter, traits_type::eof())) {
     return traits_type::not_eof(letter);
   }
@@ -15,7 +15,7 @@ int ToldStream::Buffer::overflow(int letter) {
   return xsputn(&text, 1) == 1 ? letter : traits_type::eof();
 }
 
-std::streamsize ToldStream::Buffer::xsputn(const char* text, std::streamsize count) {
+std::streamsize FallbackStream::Buffer::xsputn(const char* text, std::streamsize count) {
   if (is_kept_) {
     pending_.append(text, static_cast<std::size_t>(count));
     return count;
@@ -24,7 +24,7 @@ std::streamsize ToldStream::Buffer::xsputn(const char* text, std::streamsize cou
   return out_.good() ? count : 0;
 }
 
-int ToldStream::Buffer::sync() {
+int FallbackStream::Buffer::sync() {
   if (is_kept_) {
     tell();
     return 0;
@@ -32,7 +32,7 @@ int ToldStream::Buffer::sync() {
   return out_.flush().good() ? 0 : -1;
 }
 
-void ToldStream::Buffer::tell() {
+void FallbackStream::Buffer::tell() {
   if (pending_.empty()) {
     return;
   }
@@ -54,7 +54,7 @@ void ToldStream::Buffer::tell() {
   pending_.clear();
 }
 
-bool ToldStream::Buffer::finish() {
+bool FallbackStream::Buffer::finish() {
   tell();
   return !is_untold_;
 }

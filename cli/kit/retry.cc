@@ -1,4 +1,4 @@
-#include "cli/kit/repeat.h"
+#include "cli/kit/retry.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ bool is_open(const Reply& reply) {
 
 }  // namespace
 
-RepeatedReply exchange_repeating(Session& session, const agent::Request& request) {
+RetriedReply exchange_with_retries(Session& session, const agent::Request& request) {
   Reply reply = session.exchange(request);
   bool may_be_done = reply.status == agent::ResponseStatus::kUnknown;
   const std::size_t tries_max = std::max<std::size_t>(session.nodes_count(), may_be_done ? 2 : 1);

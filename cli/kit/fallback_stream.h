@@ -13,10 +13,10 @@ enum class OnLostOut {
   kWithhold  ///< The text is a secret, and stderr may be a log: stderr says that it is lost.
 };
 
-class ToldStream final : public std::ostream {
+class FallbackStream final : public std::ostream {
  public:
   /// Both streams are the caller's and outlive this.
-  ToldStream(std::ostream& answers, std::ostream& errors)
+  FallbackStream(std::ostream& answers, std::ostream& errors)
       : std::ostream(nullptr), buffer_(answers, errors) {
     rdbuf(&buffer_);
   }
