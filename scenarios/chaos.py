@@ -75,7 +75,7 @@ class Load:
             except subprocess.TimeoutExpired:
                 continue
             if code == 0:
-                self.accepted[key].add(json.loads(out)["job"])
+                self.accepted[key].add(json.loads(out)["job_id"])
                 return
             if code in (2, 3, 4, 6, 7):  # Nothing that a later try would mend.
                 self.refused.append((key, code, err.strip()))
@@ -159,7 +159,7 @@ class Chaos(driver.Run):
         with Votes(cluster, self.seed) as self.votes:
             super()._perform(cluster)
         self.jobs = self.load.finish()
-        self.attempts = {job["id"]: self._attempts(cluster, job["id"])
+        self.attempts = {job["job_id"]: self._attempts(cluster, job["job_id"])
                          for jobs in self.jobs.values() for job in jobs}
 
     def _attempts(self, cluster, number):
@@ -193,15 +193,15 @@ def judge(run):
     lost, doubled, whole_twice = [], [], []
     for key, numbers in load.accepted.items():
         jobs = run.jobs.get(key, [])
-        if len(numbers | {job["id"] for job in jobs}) > 1:
+        if len(numbers | {job["job_id"] for job in jobs}) > 1:
             doubled.append((key, sorted(numbers)))
         for job in jobs:
-            whole = [attempt for attempt, ranks in sorted(ends[job["id"]].items())
+            whole = [attempt for attempt, ranks in sorted(ends[job["job_id"]].items())
                      if len(ranks) == load.sizes[key]]
-            logged = [each for each in run.attempts[job["id"]] if each["cause"] == "completed"]
+            logged = [each for each in run.attempts[job["job_id"]] if each["cause"] == "completed"]
             if len(whole) > 1 or len(logged) > 1:
-                causes = [(each["attempt"], each["cause"]) for each in run.attempts[job["id"]]]
-                whole_twice.append((job["id"], load.sizes[key], whole, causes))
+                causes = [(each["attempt"], each["cause"]) for each in run.attempts[job["job_id"]]]
+                whole_twice.append((job["job_id"], load.sizes[key], whole, causes))
         if not any(job["state"] == "completed" for job in jobs):
             lost.append((key, sorted(numbers), [job["state"] for job in jobs]))
     again = sum(len(attempts) > 1 for attempts in run.attempts.values())

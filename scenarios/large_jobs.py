@@ -104,7 +104,7 @@ def form(lab):
     lab.start()
     wait_for("a quorum of three", lambda: lab.check_started() and story.leader_name(lab.live()) and
              len(quorum_of(lab)["voters"]) == 3, 20)
-    job = str(lab["a"].ask("submit", "--gpus", "3", "--", "sleep", "3600")["job"])
+    job = str(lab["a"].ask("submit", "--gpus", "3", "--", "sleep", "3600")["job_id"])
     wait_for("the job that holds all GPUs runs", lambda: (
         lab["a"].ask("show", job) or {"job": {"state": ""}})["job"]["state"] == "running", 20)
 
@@ -125,7 +125,7 @@ def flood(lab, hands, count):
     off.start()
     began = time.monotonic()
     wait_for("the voter that was off has caught up", lambda: all(
-        voter["behind"] == 0 and voter["contact_ms"] < 2000
+        voter["entries_behind"] == 0 and voter["contact_ms"] < 2000
         for voter in lab[after["leader"]].ask("quorum")["voters"]), 60)
     print(f"figure large_jobs_caught_up {time.monotonic() - began:.2f} s")
     if "snapshot_sent" not in lab[after["leader"]].log.read_text(encoding="utf-8"):

@@ -87,7 +87,7 @@ def submit(agent, gpus, *flags, daemon=False):
         str(lab.directory / "ledger"), *(["--daemon"] if daemon else []), timeout=30)
     if code != 0:
         raise Failure(f"submit on {agent.name} exits {code}: {err.strip()}")
-    return json.loads(out)["job"]
+    return json.loads(out)["job_id"]
 
 
 def let_end(lab, job, *attempts):

@@ -51,7 +51,7 @@ def settled(lab, host):
 def states(lab):
     """{job: (state, number of its last attempt)} by one node's word."""
     answer = wait_for("the jobs", lambda: lab.live()[0].ask("jobs", "--all"), 20)
-    return {job["id"]: (job["state"], job["attempt"]) for job in answer["jobs"]}
+    return {job["job_id"]: (job["state"], job["attempt"]) for job in answer["jobs"]}
 
 
 def fill(lab, count, daemon=False):

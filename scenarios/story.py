@@ -50,7 +50,7 @@ def try_submit(agent, name, seconds, gpus):
     code, out, err = agent.cli(*submit_words(agent.lab, name, seconds, gpus))
     if code not in (0, 5, 75):
         raise Failure(f"submit of {name} on {agent.name} exits {code}: {err.strip()}")
-    return json.loads(out)["job"] if code == 0 else None
+    return json.loads(out)["job_id"] if code == 0 else None
 
 
 def submit_words(lab, name, seconds, gpus):
@@ -142,7 +142,7 @@ def step_3_wait(lab, seconds=4):
     answer = wait_for("why of the third", lambda: lab["a"].ask("why", str(third)), 5)
     if answer["state"] != "queued" or answer["lacking"] != 8 or not answer["would_start"]:
         raise Failure(f"why {third}: {answer}")
-    held_by = [holder["job"] for holder in answer["holders"]]
+    held_by = [holder["job_id"] for holder in answer["holders"]]
     if third in held_by or hosts_of(lab, third) or not held_by:
         raise Failure(f"job {third} should wait and hold nothing: {answer}")
     say(f"a second gang runs beside it; the third waits: it lacks {answer['lacking']} of "
@@ -288,7 +288,7 @@ def block(lab):
                                       "sleep", "60")
         if code != 0:
             raise Failure(f"submit of a blocker exits {code}: {err.strip()}")
-        numbers.append(json.loads(out)["job"])
+        numbers.append(json.loads(out)["job_id"])
     for number in numbers:
         wait_state(lab, number, "running", 20)
     return {hosts_of(lab, number)[0]: number for number in numbers}
@@ -376,7 +376,7 @@ def no_job_runs_twice(lab):
     told = {each["name"] for each in answer["jobs"]} & lab.refused
     if told:
         raise Failure(f"refused as surely not accepted, and yet accepted: {sorted(told)}")
-    numbers = [each["id"] for each in answer["jobs"]
+    numbers = [each["job_id"] for each in answer["jobs"]
                if each["name"] != BLOCKER and not each["name"].startswith(TRIED)]
     for number in numbers:
         completed_once(lab, number)

@@ -290,7 +290,7 @@ def submit(agent, gpus, gpu_type, argv):
         code, out, err = agent.cli("submit", "--json", "--key", key, "--gpus", str(gpus),
                                    "--gpu-type", gpu_type, "--", *argv, timeout=STARTED_WITHIN_S)
         if code == 0:
-            return json.loads(out)["job"]
+            return json.loads(out)["job_id"]
         if code not in (5, 75) or time.monotonic() > until:
             raise Broken(f"submit through {agent.name} exits {code}: {err.strip()}")
         time.sleep(RETRY_S)

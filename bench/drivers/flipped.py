@@ -55,7 +55,7 @@ def told(agent):
     if code != 0:
         return None
     jobs = json.loads(out)["jobs"]
-    return sorted((job["id"], job["name"], job["state"]) for job in jobs)
+    return sorted((job["job_id"], job["name"], job["state"]) for job in jobs)
 
 
 def is_whole(three):
@@ -67,7 +67,7 @@ def is_whole(three):
             continue
         voters = json.loads(out)["voters"]
         return (len(voters) == 3 and
-                all(not voter["learner"] and voter["behind"] == 0 and
+                all(not voter["is_learner"] and voter["entries_behind"] == 0 and
                     is_heard(voter, HEARD_MS) for voter in voters) and
                 told(three["a"]) is not None and
                 told(three["a"]) == told(three["b"]) == told(three["c"]))

@@ -76,7 +76,7 @@ def is_done(boot, names, serial, authority):
     """Every live host lists every host with that many changes, under that authority."""
     for agent in boot.live():
         keys = keys_of(agent)
-        if keys is None or keys["authority_from"] < authority:
+        if keys is None or keys["oldest_authority_number"] < authority:
             return False
         done = {host["host"] for host in keys["hosts"]
                 if host["serial"] >= serial and not host["is_changing"]}
@@ -98,7 +98,7 @@ def submit_gangs(boot, gangs, canary):
         if code != 0:
             raise Broken(f"submit: {err.strip()}")
     wait_for("all gangs to run", lambda: len(running(agent)) == gangs, 120)
-    return {job["id"]: job["attempt"] for job in running(agent)}
+    return {job["job_id"]: job["attempt"] for job in running(agent)}
 
 
 def rotate(agents=50, gangs=20, loss=5, kill=1):
@@ -122,7 +122,7 @@ def rotate(agents=50, gangs=20, loss=5, kill=1):
             whole = time.monotonic() - began
             of_the_dead = f"host={identities[killed]}" if killed else "host=nobody"
             verdicts = [line for _, _, line in tail.lines if of_the_dead not in line]
-        now = {job["id"]: job["attempt"] for job in running(boot.live()[-1])}
+        now = {job["job_id"]: job["attempt"] for job in running(boot.live()[-1])}
         canaries = capture.counts()
         for line in verdicts[:5]:
             print(f"# {line}")

@@ -69,14 +69,15 @@ std::string json_page() {
   std::string page =
       head("muster-json", "what --json prints") + ".SH DESCRIPTION\n" +
       troff(
-          "Each verb that asks a node prints one JSON document without line breaks; events -f and "
-          "logs print one a line, errors too: {\"error\":...,\"exit_code\":...}. A name means "
-          "the same in every document. A value that is not known, or is not there, is null. Sizes "
-          "of "
-          "memory are in MiB, times are whole milliseconds.") +
+          "With --json, each verb that asks a node prints one JSON document on one line; events -f "
+          "and "
+          "logs print one document per line. An error is a document, too: "
+          "{\"error\":...,\"exit_code\":...}. A name means the same in every document. If a "
+          "name has a unit, the unit is its last word; all times are whole milliseconds. null "
+          "stands for a value that does not exist or is not known.") +
       "\n.SH FIELDS\n";
   for (const agent::JsonField& field : agent::json_fields()) {
-    page += entry(field.name, std::string(field.unit) + ": " + std::string(field.meaning));
+    page += entry(field.name, std::string(field.type) + ": " + std::string(field.meaning));
   }
   return page + ".SH SEE ALSO\n" + bold("muster") + "(1)\n";
 }
@@ -109,7 +110,7 @@ std::string terms_page() {
 }
 
 constexpr std::array<Topic, 3> kTopics = {{
-    {"json", "Every field that --json prints, with its unit.", json_page},
+    {"json", "Every field that --json prints, with its type or unit.", json_page},
     {"config", "Every key of muster.toml, with its default.", config_page},
     {"terms", "Every word that Muster uses in its own sense.", terms_page},
 }};

@@ -247,7 +247,7 @@ class Hosts:
         except subprocess.TimeoutExpired:
             code, out, err = 75, "", "no answer"
         if code == 0:
-            self.jobs[str(lab.json.loads(out)["job"])] = act["name"]
+            self.jobs[str(lab.json.loads(out)["job_id"])] = act["name"]
         self.tell("submitted", job=act["name"], code=str(code), said=err.strip())
 
     def cancel(self, act, _who, _other):

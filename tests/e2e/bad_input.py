@@ -83,14 +83,14 @@ def key_of_another_job(agent):
 def command_not_found(agent):
     """A program that is nowhere: the job fails with 127 and `show` says so."""
     expect("wait", submit(agent, "--gpus", "1", "--wait", "--", "no-such-program"), 127)
-    number = str(agent.ask("jobs", "--all")["jobs"][-1]["id"])
+    number = str(agent.ask("jobs", "--all")["jobs"][-1]["job_id"])
     expect("show", agent.cli("show", number), 0, "127", "failed")
 
 
 def directory_is_missing(agent):
     """A working directory that the host lacks: the job fails, naming it."""
     got = submit(agent, "--gpus", "1", "--wait", "--cwd", "/no/such/place", "--", "true")
-    number = str(agent.ask("jobs", "--all")["jobs"][-1]["id"])
+    number = str(agent.ask("jobs", "--all")["jobs"][-1]["job_id"])
     if got[0] in (0, 2):
         raise Failure(f"a job in a missing directory exits {got}")
     expect("show", agent.cli("show", number), 0, "/no/such/place")
@@ -99,7 +99,7 @@ def directory_is_missing(agent):
 def killed_by_signal(agent):
     """A rank that a signal ended: 128 + its number, and `show` names it."""
     expect("wait", submit(agent, "--gpus", "1", "--wait", "--", "sh", "-c", "kill -SEGV $$"), 139)
-    number = str(agent.ask("jobs", "--all")["jobs"][-1]["id"])
+    number = str(agent.ask("jobs", "--all")["jobs"][-1]["job_id"])
     expect("show", agent.cli("show", number), 0, "signal 11")
 
 
@@ -226,7 +226,7 @@ def damaged_disk(agent):
 def voters(agent):
     """Their names and why each votes."""
     known = (agent.ask("quorum") or {}).get("voters", [])
-    return {voter["host"]: voter["why"] for voter in known if not voter["learner"]}
+    return {voter["host"]: voter["why"] for voter in known if not voter["is_learner"]}
 
 
 def raft_lost_or_copied(agent):
@@ -362,7 +362,7 @@ def asked_node_dies(_):
         if client.returncode != 0 or json.loads(out)["key"] not in key:
             raise Failure(f"submit: exit {client.returncode}, {out}{key}{err}")
         wait_for("the job's end", lambda: (
-            other.ask("show", str(json.loads(out)["job"])) or {"job": {"state": ""}}
+            other.ask("show", str(json.loads(out)["job_id"])) or {"job": {"state": ""}}
         )["job"]["state"] == "completed", 20)
         jobs = [job for job in other.ask("jobs", "--all")["jobs"] if job["name"] == "once"]
         if len(jobs) != 1:
@@ -402,7 +402,7 @@ def majority_lost(_):
         expect("with all alive", asked.cli("quorum", "recover", "--yes"), 7, "leader")
         # j joined a moment ago: that nobody answers there is for all three others to say.
         wait_for("three that observe g and h", lambda: all(
-            len((asked.ask("why-host", name) or {}).get("content", [])) == 3 for name in "gh"), 20)
+            len((asked.ask("why-host", name) or {}).get("heard_by", [])) == 3 for name in "gh"), 20)
         for name in "gh":
             lab[name].kill_host()
             shutil.rmtree(lab[name].data)

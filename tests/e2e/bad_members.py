@@ -98,7 +98,7 @@ def readable_keys(_):
 
 
 def voters_of(agent):
-    return {voter["host"] for voter in agent.ask("quorum")["voters"] if not voter["learner"]}
+    return {voter["host"] for voter in agent.ask("quorum")["voters"] if not voter["is_learner"]}
 
 
 def needed_host_revoked(_):

@@ -44,7 +44,7 @@ def start_job(agent, *command, options=("--gpus", "1")):
     answer = agent.ask("submit", *options, "--", *command)
     if answer is None:
         raise Failure(f"submit of {command} failed")
-    number = str(answer["job"])
+    number = str(answer["job_id"])
     wait_for(f"job {number} running", lambda: (
         (agent.ask("show", number) or {"job": {"state": ""}})["job"]["state"] == "running"), 10)
     return number

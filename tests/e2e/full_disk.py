@@ -32,7 +32,7 @@ def says_so_and_takes_nothing(agent, filler):
     with open(filler, "wb") as file:
         os.posix_fallocate(file.fileno(), 0, free - (4 << 20))
     wait_for("the row says so", lambda: SHORT in text_of(agent, "hosts"), 15)
-    number = str(agent.ask("submit", "--gpus", "1", "--", "true")["job"])
+    number = str(agent.ask("submit", "--gpus", "1", "--", "true")["job_id"])
     wait_for("the job is told why", lambda: SHORT in (state_of(agent, number)["reason"] or ""), 15)
     for words in (["hosts", "show", "n"], ["why-host", "n"], ["jobs", "-o", "id,reason"],
                   ["why", number]):

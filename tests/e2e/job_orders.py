@@ -31,7 +31,7 @@ def submit(agent, *arguments):
     answer = agent.ask("submit", *arguments)
     if answer is None:
         raise Failure("a submit failed")
-    return str(answer["job"])
+    return str(answer["job_id"])
 
 
 def order(agent, *words, code=0):

@@ -50,7 +50,7 @@ def start_job(agent, script):
     answer = agent.ask("submit", *KEPT, "--", "sh", "-c", script)
     if answer is None:
         raise Failure("the submit of a kept job failed")
-    number = str(answer["job"])
+    number = str(answer["job_id"])
     wait_for(f"job {number} running", lambda: state_of(agent, number) == "running", 15)
     return number
 

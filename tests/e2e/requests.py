@@ -123,7 +123,7 @@ def an_island_is_kept_whole(lab):
     wait_state(lab["a"], number, "running")
     listed = shown_host(lab["a"], "a")
     islands = {island for island, gpu in zip(listed["islands"], listed["gpu_list"])
-               if str(gpu["job"]) == number}
+               if str(gpu["job_id"]) == number}
     if len(islands) != 1:
         raise Failure(f"it lies in islands {islands}")
     cancel(lab["a"], one, number)
@@ -140,7 +140,7 @@ def ranks_without_gpus_run(lab):
     if hosts_of(lab["b"], number) not in ([], ["e"]):
         raise Failure(f"it ran on {hosts_of(lab['b'], number)}")
     members = detail(lab["b"], number)["attempts"][0]["members"]
-    if [(m["host"], m["cpu_thousandths"], m["memory_mb"]) for m in members] != [("e", 3000, 6144)]:
+    if [(m["host"], m["cpu_thousandths"], m["memory_mib"]) for m in members] != [("e", 3000, 6144)]:
         raise Failure(f"it was given {members}")
 
 
@@ -197,7 +197,7 @@ def a_dry_run_tells_and_submits_nothing(lab):
 
     told = dry(lab["e"], "--gpus", "12", "--gpu-type", "H100", "--pack", "rack")
     places = {place["host"]: place["units"] for place in told["places"]}
-    if told["job"] is not None or sorted(places.values()) != [4, 8] or set(places) != {"a", "b"}:
+    if told["job_id"] is not None or sorted(places.values()) != [4, 8] or set(places) != {"a", "b"}:
         raise Failure(f"a gang of 12 in one rack would get {told}")
     code, out, _ = lab["b"].cli("submit", "--dry-run", "--gpus", "8", "--host", "c", "--", "true")
     if code != 0 or "dry run: not submitted; it fits and starts now" not in out \

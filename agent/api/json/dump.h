@@ -2,6 +2,7 @@
 // Helpers of all writers of JSON. Keys keep the order in which they are added. Bytes that are not
 // UTF-8 are replaced. An absent value is null.
 
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -26,6 +27,11 @@ inline std::string dump_answer(Json json, const Response& answer) {
 template <class Id>
 Json id_or_null(const Id& id) {
   return id.is_zero() ? Json(nullptr) : Json(id.hex());
+}
+
+/// null for 0, where 0 means that there is nothing.
+inline Json number_or_null(std::uint64_t number) {
+  return number == 0 ? Json(nullptr) : Json(number);
 }
 
 inline Json text_or_null(const std::string& text) {

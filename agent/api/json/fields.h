@@ -9,7 +9,7 @@ namespace muster::agent {
 
 struct JsonField {
   std::string_view name;
-  std::string_view unit;  ///< "ms", "bytes", "count", ...
+  std::string_view type;  ///< "string", "objects", ... or the unit of an integer: "ms", ...
   std::string_view meaning;
 };
 

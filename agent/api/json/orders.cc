@@ -26,14 +26,14 @@ std::string error_json(const std::string& text, int exit_code) {
 }
 
 std::string submitted_json(JobId job, const std::string& key) {
-  return json_text({{"job", job_number(job)}, {"key", key}});
+  return json_text({{"job_id", job_number(job)}, {"key", key}});
 }
 
 std::string ended_json(const JobSummary& job, const std::string& key, int exit_code) {
-  return json_text({{"job", job_number(job.id)},
+  return json_text({{"job_id", job_number(job.id)},
                     {"key", key},
                     {"state", job.state},
-                    {"cause", job.cause},
+                    {"cause", job.cause.empty() ? Json() : Json(job.cause)},
                     {"exit_code", exit_code}});
 }
 
@@ -44,28 +44,28 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
     if (outcome.exit_code == 0) {
       jobs.push_back(job_number(outcome.job));
     } else {
-      errors.push_back({{"job", job_number(outcome.job)},
+      errors.push_back({{"job_id", job_number(outcome.job)},
                         {"error", outcome.error},
                         {"exit_code", outcome.exit_code}});
     }
   }
-  return json_text({{std::string(done), jobs}, {"errors", errors}});
+  return json_text({{std::string(done) + "_jobs", jobs}, {"errors", errors}});
 }
 
 std::string priority_json(JobId job, std::int64_t priority) {
-  return json_text({{"job", job_number(job)}, {"priority", priority}});
+  return json_text({{"job_id", job_number(job)}, {"priority", priority}});
 }
 
 std::string to_json(const OutputPiece& piece) {
-  return json_text({{"job", job_number(piece.job)},
+  return json_text({{"job_id", job_number(piece.job)},
                     {"attempt", piece.attempt},
                     {"rank", piece.rank},
-                    {"offset", piece.offset},
+                    {"offset_bytes", piece.offset},
                     {"text", piece.text},
                     {"base64", is_utf8(piece.text) ? Json() : Json(base64(piece.text))},
                     {"stream", piece.stream.empty() ? Json() : Json(piece.stream)},
                     {"unix_ms", piece.unix_ms == 0 ? Json() : Json(piece.unix_ms)},
-                    {"ended", piece.ended}});
+                    {"is_ended", piece.ended}});
 }
 
 }  // namespace muster::agent

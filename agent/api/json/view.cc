@@ -34,22 +34,23 @@ Json view(const HostInfo& host) {
           {"gpus", host.gpus},
           {"gpus_healthy", host.gpus_healthy},
           {"cpus", host.cpus},
-          {"memory_mb", host.memory_mb},
+          {"memory_mib", host.memory_mb},
           {"is_voter", host.is_voter},
           {"is_leader", host.is_leader},
-          {"version", host.version},
+          {"version", text_or_null(host.version)},
           {"claimed_by", sorted(host.claimed_by)}};
 }
 
-Json when_or_null(std::uint64_t unix_ms) {
-  return unix_ms == 0 ? Json(nullptr) : Json(unix_ms);
+/// null for 0, where 0 means that there is no limit.
+Json ms_or_null(Duration duration) {
+  return duration == Duration(0) ? Json(nullptr) : Json(to_ms(duration));
 }
 
 Json view(const DrainInfo& drain) {
   return {{"by", drain.by},
           {"why", drain.why},
           {"since_ms", drain.since_ms},
-          {"requeues", drain.requeues},
+          {"will_requeue", drain.requeues},
           {"requeue_in_ms", drain.requeues ? Json(drain.requeue_in_ms) : Json(nullptr)}};
 }
 
@@ -61,20 +62,19 @@ void add_use(Json& json, const HostUse* use) {
   }
   json["gpus_used"] = use == nullptr ? Json(nullptr) : Json(use->gpus_used);
   json["gpus_free"] = use == nullptr ? Json(nullptr) : Json(use->gpus_free);
-  json["cpu_thousandths_used"] = use == nullptr ? Json(nullptr) : Json(use->cpus_used);
-  json["memory_mb_used"] = use == nullptr ? Json(nullptr) : Json(use->memory_mb_used);
-  json["jobs"] = use == nullptr ? Json(nullptr) : jobs;
+  json["cpu_used_thousandths"] = use == nullptr ? Json(nullptr) : Json(use->cpus_used);
+  json["memory_used_mib"] = use == nullptr ? Json(nullptr) : Json(use->memory_mb_used);
+  json["job_ids"] = use == nullptr ? Json(nullptr) : jobs;
   json["drain"] = use == nullptr || !use->is_drained ? Json(nullptr) : view(use->drain);
-  json["removed"] = use == nullptr ? Json(nullptr) : Json(use->is_removed);
-  json["cluster_since_ms"] =
-      use == nullptr || use->since_ms == 0 ? Json(nullptr) : Json(use->since_ms);
+  json["is_removed"] = use == nullptr ? Json(nullptr) : Json(use->is_removed);
+  json["cluster_since_ms"] = use == nullptr ? Json(nullptr) : number_or_null(use->since_ms);
 }
 
 Json view(const GpuInfo& gpu) {
   const bool is_used = gpu.state == "used";
   return {{"uuid", gpu.uuid},
           {"state", gpu.state},
-          {"job", is_used ? view(gpu.job) : Json(nullptr)},
+          {"job_id", is_used ? view(gpu.job) : Json(nullptr)},
           {"job_name", is_used ? Json(gpu.job_name) : Json(nullptr)},
           {"user", is_used ? Json(gpu.user) : Json(nullptr)},
           {"rank", is_used ? Json(gpu.rank) : Json(nullptr)},
@@ -82,7 +82,7 @@ Json view(const GpuInfo& gpu) {
 }
 
 Json view(const UsageRow& row) {
-  return {{"key", row.key},
+  return {{"group", row.key},
           {"jobs_now", row.jobs_now},
           {"gpus_now", row.gpus_now},
           {"gpu_ms", row.gpu_ms}};
@@ -100,49 +100,48 @@ Json view(const SeedInfo& seed) {
 Json view(const ClaimInfo& claim) {
   return {{"observer", claim.observer},
           {"kind", claim.kind},
-          {"weak", claim.is_weak},
+          {"is_weak", claim.is_weak},
           {"age_ms", claim.age_ms}};
 }
 
-Json view(const VoterInfo& voter) {
-  return {{"host", voter.name},
-          {"host_id", voter.id.hex()},
-          {"match_index", voter.match_index == 0 ? Json(nullptr) : Json(voter.match_index)},
-          {"contact_ms", voter.is_unheard ? Json(nullptr) : Json(voter.contact_ms)},
-          {"state", voter.state},
-          {"learner", voter.is_learner},
-          {"behind", voter.behind},
-          {"rack", text_or_null(voter.rack)},
-          {"why", voter.why}};
+/// Only the leader knows how far a voter has come.
+Json view(const VoterInfo& voter, bool is_from_leader) {
+  return {
+      {"host", voter.name},
+      {"host_id", voter.id.hex()},
+      {"match_index", is_from_leader ? Json(voter.match_index) : Json(nullptr)},
+      {"contact_ms", is_from_leader && !voter.is_unheard ? Json(voter.contact_ms) : Json(nullptr)},
+      {"state", voter.state},
+      {"is_learner", voter.is_learner},
+      {"entries_behind", is_from_leader ? Json(voter.behind) : Json(nullptr)},
+      {"rack", text_or_null(voter.rack)},
+      {"why", text_or_null(voter.why)}};
 }
 
 Json view(const EventInfo& event) {
-  return {{"sequence", event.sequence},
-          {"age_ms", event.age_ms},
-          {"level", event.severity},
-          {"text", event.text},
-          {"name", event.name},
-          {"unix_ms", event.unix_ms == 0 ? Json(nullptr) : Json(event.unix_ms)}};
+  return {{"sequence", event.sequence}, {"age_ms", event.age_ms},
+          {"level", event.severity},    {"text", event.text},
+          {"name", event.name},         {"unix_ms", number_or_null(event.unix_ms)}};
 }
 
 Json view(const JobSummary& job) {
-  return {{"id", view(job.id)},
+  return {{"job_id", view(job.id)},
           {"name", job.name},
           {"user", job.user},
           {"state", job.state},
           {"gpus", job.gpus},
-          {"ranks", job.ranks == 0 ? Json(nullptr) : Json(job.ranks)},
+          {"ranks", number_or_null(job.ranks)},
           {"gpu_type", text_or_null(job.gpu_type)},
-          {"attempt", job.attempt},
+          {"attempt", number_or_null(job.attempt)},
           {"priority", job.priority},
           {"exit_code", is_ended(job.state) ? Json(job.exit_code) : Json(nullptr)},
           {"cause", text_or_null(job.cause)},
           {"hosts", job.hosts},
-          {"doubtful", job.is_doubtful},
+          {"is_doubtful", job.is_doubtful},
           {"reason", text_or_null(job.reason)},
-          {"submit_unix_ms", when_or_null(job.submit_unix_ms)},
-          {"start_unix_ms", when_or_null(job.start_unix_ms)},
-          {"end_unix_ms", when_or_null(job.end_unix_ms)},
+          {"submit_unix_ms", number_or_null(job.submit_unix_ms)},
+          {"start_unix_ms", number_or_null(job.start_unix_ms)},
+          {"end_unix_ms", number_or_null(job.end_unix_ms)},
           {"age_ms", job.submit_unix_ms == 0 ? Json(nullptr) : Json(job.age_ms)},
           {"run_ms", job.start_unix_ms == 0 ? Json(nullptr) : Json(job.run_ms)},
           {"gpu_ms", job.gpu_ms},
@@ -155,20 +154,19 @@ Json view(const JobSummary& job) {
 }
 
 Json view(const scheduler::Request& request) {
-  const auto or_null = [](std::uint32_t count) { return count == 0 ? Json(nullptr) : Json(count); };
   return {{"gpus", request.gpus},
-          {"gpus_per_host", or_null(request.gpus_per_host)},
-          {"ranks", or_null(request.ranks)},
-          {"ranks_per_host", or_null(request.ranks_per_host)},
+          {"gpus_per_host", number_or_null(request.gpus_per_host)},
+          {"ranks", number_or_null(request.ranks)},
+          {"ranks_per_host", number_or_null(request.ranks_per_host)},
           {"cpu_thousandths", request.cpus.has_value() ? Json(*request.cpus) : Json(nullptr)},
-          {"memory_mb", request.memory_mb.has_value() ? Json(*request.memory_mb) : Json(nullptr)},
+          {"memory_mib", request.memory_mb.has_value() ? Json(*request.memory_mb) : Json(nullptr)},
           {"gpu_types", request.gpu_types},
           {"labels", request.labels},
           {"not_labels", request.not_labels},
           {"hosts", request.hosts},
           {"not_hosts", request.not_hosts},
           {"pack", text_of(request.pack)},
-          {"pack_wait_ms", to_ms(request.pack_wait)}};
+          {"pack_wait_ms", ms_or_null(request.pack_wait)}};
 }
 
 /// As shells show a file mask: "0027".
@@ -215,15 +213,15 @@ Json view(const scheduler::JobSpec& spec) {
           {"environment_base64", base64_or_null(spec.command.environment)},
           {"directory", spec.command.directory},
           {"directory_base64", base64_or_null(spec.command.directory)},
-          {"held", spec.is_held},
+          {"is_held", spec.is_held},
           {"retries", spec.retry.retries},
-          {"hold_ms", to_ms(spec.limits.hold)},
+          {"isolation_ms", ms_or_null(spec.limits.hold)},
           {"keep_when_isolated", spec.limits.keep_when_isolated},
           {"grace_ms", to_ms(spec.limits.grace)},
           {"patience_ms", to_ms(spec.limits.patience)},
           {"on_lost_host",
            spec.retry.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue"},
-          {"time_limit_ms", to_ms(spec.limits.time_limit)},
+          {"time_limit_ms", ms_or_null(spec.limits.time_limit)},
           {"shell", view(spec.command.shell)}};
 }
 
@@ -237,16 +235,15 @@ Json view(const RankInfo& rank) {
 }
 
 Json view(const TransitionInfo& transition) {
-  return {
-      {"index", transition.index == LogIndex() ? Json(nullptr) : Json(transition.index.value())},
-      {"cluster_ms", transition.cluster_ms},
-      {"unix_ms", when_or_null(transition.unix_ms)},
-      {"state", transition.state},
-      {"cause", transition.cause}};
+  return {{"index", number_or_null(transition.index.value())},
+          {"cluster_ms", transition.cluster_ms},
+          {"unix_ms", number_or_null(transition.unix_ms)},
+          {"state", transition.state},
+          {"cause", transition.cause}};
 }
 
 Json view(const HolderInfo& holder) {
-  return {{"job", view(holder.job)},
+  return {{"job_id", view(holder.job)},
           {"name", holder.name},
           {"gpus", holder.gpus},
           {"cpu_thousandths", holder.cpus},
@@ -258,7 +255,7 @@ Json view(const WithheldInfo& withheld) {
 }
 
 Json view(const WhyFilter& filter) {
-  return {{"reason", filter.reason}, {"hosts", filter.hosts}};
+  return {{"reason", filter.reason}, {"host_count", filter.hosts}};
 }
 
 Json view(const WhyPlace& place) {
@@ -266,7 +263,7 @@ Json view(const WhyPlace& place) {
 }
 
 Json view(const WhyLevel& level) {
-  return {{"level", level.level}, {"units", level.units}};
+  return {{"within", level.level}, {"units", level.units}};
 }
 
 // Declared before `views`: name lookup does not find them in this namespace later.
@@ -286,11 +283,11 @@ Json view(const MemberInfo& member) {
   return {{"host_id", member.host.hex()},
           {"host", member.host_name},
           {"first_rank", member.first_rank},
-          {"gpus", member.gpus},
+          {"gpu_uuids", member.gpus},
           {"cpu_thousandths", member.cpus},
-          {"memory_mb", member.memory_mb},
+          {"memory_mib", member.memory_mb},
           {"state", member.state},
-          {"ranks", views(member.ranks)},
+          {"rank_list", views(member.ranks)},
           {"host_state", member.host_state},
           {"host_detail", text_or_null(member.host_detail)},
           {"host_since_ms", member.host_since_ms}};
@@ -307,7 +304,7 @@ Json view(const AttemptInfo& attempt) {
 
 /// Of a job that waits, and of one that is not submitted.
 Json fields_of(const WhyInfo& why, Json job) {
-  return {{"job", std::move(job)},
+  return {{"job_id", std::move(job)},
           {"state", why.state},
           {"headline", why.headline},
           {"wanted", why.wanted},
@@ -323,7 +320,7 @@ Json fields_of(const WhyInfo& why, Json job) {
           {"awaits_hosts", why.awaits_hosts},
           {"holders_more", why.holders_more},
           {"has_gpus", why.has_gpus},
-          {"open_hosts", why.open_hosts},
+          {"open_host_count", why.open_hosts},
           {"filters", views(why.filters)},
           {"largest", views(why.largest)},
           {"would_fit_with", why.would_fit},
@@ -361,53 +358,58 @@ std::string to_json(const HostInfo& host, const HostDetail& detail, const Respon
 }
 
 std::string to_json(const UsageList& list, const std::string& by, const Response& answer) {
-  return dump_answer({{"by", by},
-                      {"days", list.days},
+  return dump_answer({{"grouped_by", by},
+                      {"days", number_or_null(list.days)},
                       {"rows", views(list.rows)},
                       {"rows_left_out", list.rows_left_out}},
                      answer);
 }
 
 std::string to_json(JobId job, const std::vector<TransitionInfo>& steps, const Response& answer) {
-  return dump_answer({{"job", view(job)}, {"transitions", views(steps)}}, answer);
+  return dump_answer({{"job_id", view(job)}, {"transitions", views(steps)}}, answer);
 }
 
 std::string to_json(const WhyHostInfo& why, const Response& answer) {
-  return dump_answer({{"host", view(why.host)},
-                      {"claims", views(why.claims)},
-                      {"content", sorted(why.content)},
-                      {"suspect_from", why.suspect_from},
-                      {"verdict_from", why.verdict_from},
-                      {"storm", view(why.storm)},
-                      {"events", views(why.events)}},
-                     answer);
+  Json json = view(why.host);
+  json["claims"] = views(why.claims);
+  json["heard_by"] = sorted(why.content);
+  json["suspect_from"] = why.suspect_from;
+  json["unreachable_from"] = why.verdict_from;
+  json["storm"] = view(why.storm);
+  json["events"] = views(why.events);
+  return dump_answer(std::move(json), answer);
 }
 
 std::string to_json(const QuorumInfo& quorum, const Response& answer) {
+  Json voters = Json::array();
+  for (const VoterInfo& voter : quorum.voters) {
+    voters.push_back(view(voter, quorum.role == "leader"));
+  }
   return dump_answer({{"cluster", id_or_null(quorum.cluster)},
                       {"role", quorum.role},
                       {"term", quorum.term.value()},
                       {"leader", text_or_null(quorum.leader_name)},
                       {"leader_id", id_or_null(quorum.leader)},
-                      {"commit", quorum.commit.value()},
-                      {"applied", quorum.applied.value()},
+                      {"commit_index", number_or_null(quorum.commit.value())},
+                      {"applied_index", number_or_null(quorum.applied.value())},
                       {"tolerates", quorum.tolerates},
-                      {"wanted", quorum.wanted},
+                      {"voters_wanted", quorum.wanted},
                       {"epoch", quorum.epoch},
                       {"founders_wanted", quorum.founders_wanted},
                       {"founders_met", quorum.founders_met},
                       {"seeds_unmet", views(quorum.seeds_unmet)},
-                      {"voters", views(quorum.voters)}},
+                      {"voters", voters}},
                      answer);
 }
 
 std::string to_json(const EventsPage& page, const Response& answer) {
-  return dump_answer({{"events", views(page.events)}, {"lost", page.lost}, {"last", page.last}},
-                     answer);
+  return dump_answer(
+      {{"events", views(page.events)}, {"lost_events", page.lost}, {"last_sequence", page.last}},
+      answer);
 }
 
 std::string to_json(const JobList& list, std::size_t hidden, const Response& answer) {
-  return dump_answer({{"jobs", views(list.jobs)}, {"hidden", hidden}}, answer);
+  return dump_answer({{"jobs", views(list.jobs)}, {"hidden_jobs", hidden}}, answer);
 }
 
 namespace {
@@ -436,7 +438,7 @@ Json array_view(const JobDetail& detail) {
   return {{"first", range->first},
           {"last", range->last},
           {"runs", range->runs.empty() ? Json(nullptr) : runs},
-          {"at_once", range->at_once == 0 ? Json(nullptr) : Json(range->at_once)},
+          {"at_once", number_or_null(range->at_once)},
           {"waiting", detail.array.waiting},
           {"queued", detail.array.queued},
           {"suspended", detail.array.suspended},

@@ -112,9 +112,10 @@ TEST(Cancel, Json) {
   world.answers_in_turn(
       {answer_with(agent::JobRef{JobId(1)}), refusal(ResponseStatus::kNotFound, "no such job")});
   EXPECT_EQ(world.run({"cancel", "1", "2", "-y", "--json"}), 6);
-  EXPECT_EQ(world.out(), R"({"cancelled":[1],"errors":[{"job":2,"error":"job 2: no such job",)"
-                         R"("exit_code":6}]})"
-                         "\n");
+  EXPECT_EQ(world.out(),
+            R"({"cancelled_jobs":[1],"errors":[{"job_id":2,"error":"job 2: no such job",)"
+            R"("exit_code":6}]})"
+            "\n");
 }
 
 TEST(Cancel, IsRepeatedOnceAndThenUnknown) {

@@ -119,7 +119,7 @@ TEST(ArrayLogs, JsonNamesTheTask) {
   FakeWorld world;
   Array array(world);
   const std::string out = world.output_of({"logs", "7", "--json"});
-  EXPECT_NE(out.find("{\"job\":\"7.2\",\"attempt\":1,\"rank\":0,"), std::string::npos) << out;
+  EXPECT_NE(out.find("{\"job_id\":\"7.2\",\"attempt\":1,\"rank\":0,"), std::string::npos) << out;
   EXPECT_NE(out.find("\"text\":\"task 2\\n\""), std::string::npos) << out;
 }
 

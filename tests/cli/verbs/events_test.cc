@@ -41,7 +41,7 @@ TEST(Events, Json) {
   EXPECT_EQ(world.output_of({"events", "--json"}),
             R"({"events":[{"sequence":7,"age_ms":61000,"level":"info",)"
             R"("text":"host_joined name=b","name":"host_joined","unix_ms":1700000000123}],)"
-            R"("lost":3,"last":7,"answered_by":"a","age_ms":0})"
+            R"("lost_events":3,"last_sequence":7,"answered_by":"a","age_ms":0})"
             "\n");
 }
 

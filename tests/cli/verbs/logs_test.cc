@@ -316,8 +316,8 @@ TEST(Logs, Json) {
   cluster.piece_bytes = 100;
   cluster.files[0] = "caf\xe9\n";
   EXPECT_EQ(world.output_of({"logs", "17", "--json"}),
-            "{\"job\":17,\"attempt\":1,\"rank\":0,\"offset\":0,\"text\":\"caf\ufffd\\n\","
-            "\"base64\":\"Y2Fm6Qo=\",\"stream\":null,\"unix_ms\":null,\"ended\":true}\n");
+            "{\"job_id\":17,\"attempt\":1,\"rank\":0,\"offset_bytes\":0,\"text\":\"caf\ufffd\\n\","
+            "\"base64\":\"Y2Fm6Qo=\",\"stream\":null,\"unix_ms\":null,\"is_ended\":true}\n");
 }
 
 /// "one\n" and "two\n" to stdout, "BAD\n" between them and "END\n" behind them to stderr.
@@ -388,7 +388,7 @@ TEST(Logs, JsonJoinsACharacterThatTheOtherStreamCutInTwo) {
     cluster.marks[0] = {{0, 1000, agent::kStdout}, {2, 1000, agent::kStderr}, {3, 1000, "stdout"}};
     const std::string out = world.output_of({"logs", "17", "--json"});
     EXPECT_EQ(out.find("\ufffd"), std::string::npos) << out;
-    EXPECT_NE(out.find("\"offset\":0,\"text\":\"\u20ac"), std::string::npos) << out;
+    EXPECT_NE(out.find("\"offset_bytes\":0,\"text\":\"\u20ac"), std::string::npos) << out;
   }
 }
 
@@ -399,18 +399,18 @@ TEST(Logs, JsonNamesStreamAndTime) {
   cluster.files[0] = "a\xc3\xa4!";
   cluster.marks[0] = {{0, 1000, agent::kStdout}, {2, 2000, agent::kStdout}, {3, 2000, "stderr"}};
   const std::string out = world.output_of({"logs", "17", "--json"});
-  EXPECT_NE(
-      out.find("\"offset\":0,\"text\":\"a\",\"base64\":null,\"stream\":\"stdout\",\"unix_ms\":1000,"
-               "\"ended\":false}\n"),
-      std::string::npos)
-      << out;
-  EXPECT_NE(out.find("\"offset\":1,\"text\":\"\u00e4\",\"base64\":null,\"stream\":\"stdout\""),
+  EXPECT_NE(out.find("\"offset_bytes\":0,\"text\":\"a\",\"base64\":null,\"stream\":\"stdout\","
+                     "\"unix_ms\":1000,"
+                     "\"is_ended\":false}\n"),
             std::string::npos)
       << out;
   EXPECT_NE(
-      out.find(
-          "\"text\":\"!\",\"base64\":null,\"stream\":\"stderr\",\"unix_ms\":2000,\"ended\":true"),
+      out.find("\"offset_bytes\":1,\"text\":\"\u00e4\",\"base64\":null,\"stream\":\"stdout\""),
       std::string::npos)
+      << out;
+  EXPECT_NE(out.find("\"text\":\"!\",\"base64\":null,\"stream\":\"stderr\",\"unix_ms\":2000,\"is_"
+                     "ended\":true"),
+            std::string::npos)
       << out;
 }
 
@@ -420,7 +420,7 @@ TEST(Logs, JsonNeverCutsACharacterInTwo) {
   cluster.files[0] = "abc\xc3\xa4";
   const std::string out = world.output_of({"logs", "17", "--json"});
   EXPECT_NE(out.find("\"text\":\"abc\""), std::string::npos) << out;
-  EXPECT_NE(out.find("\"offset\":3,\"text\":\"\u00e4\""), std::string::npos) << out;
+  EXPECT_NE(out.find("\"offset_bytes\":3,\"text\":\"\u00e4\""), std::string::npos) << out;
 }
 
 TEST(Logs, WhatIsNotThereIsNamed) {

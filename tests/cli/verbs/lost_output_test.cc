@@ -42,7 +42,7 @@ struct Change {
 const std::vector<Change>& changes() {
   static const std::vector<Change> all = {
       {{"submit", "--", "true"}, "job 17\n"},
-      {{"submit", "--json", "--", "true"}, "{\"job\":17,"},
+      {{"submit", "--json", "--", "true"}, "{\"job_id\":17,"},
       {{"cancel", "17"}, "job 17 cancelled\n"},
       {{"suspend", "17"}, "job 17 suspended\n"},
       {{"resume", "17"}, "job 17 resumed\n"},

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -40,12 +41,12 @@ TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
   printed.merge(keys_in("agent/api/json/dump.h"));
   printed.merge(keys_in("agent/api/json/orders.cc"));
   // The names by which verbs call their effects.
-  printed.insert({"suspended", "resumed", "requeued", "cancelled", "added", "removed", "leads",
-                  "drained", "undrained", "revoked"});
+  printed.insert({"suspended_jobs", "resumed_jobs", "requeued_jobs", "cancelled_jobs", "added",
+                  "removed", "leads", "drained", "undrained", "revoked"});
   std::set<std::string> told;
   for (const agent::JsonField& field : agent::json_fields()) {
     EXPECT_TRUE(told.insert(std::string(field.name)).second) << field.name << " stands twice";
-    EXPECT_FALSE(field.unit.empty() || field.meaning.empty()) << field.name;
+    EXPECT_FALSE(field.type.empty() || field.meaning.empty()) << field.name;
   }
   for (const std::string& key : printed) {
     EXPECT_TRUE(told.contains(key)) << "agent/api/json/fields.cc says nothing of " << key;
@@ -53,6 +54,44 @@ TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
   for (const std::string& name : told) {
     EXPECT_TRUE(printed.contains(name)) << "nothing prints " << name;
   }
+}
+
+/// "grace_ms" ends with "ms"; a name of a moment has "unix" in front of it.
+TEST(Manual, UnitsOfJsonStandLast) {
+  const std::map<std::string_view, std::string_view> endings = {
+      {"ms", "_ms"},
+      {"ms since 1970", "unix_ms"},
+      {"us", "_us"},
+      {"bytes", "bytes"},
+      {"MiB", "_mib"},
+      {"thousandths of a CPU", "_thousandths"},
+      {"string", ""},
+      {"strings", ""},
+      {"integer", ""},
+      {"integers", ""},
+      {"boolean", ""},
+      {"object", ""},
+      {"objects", ""},
+      {"integer or string", ""},
+      {"strings or objects", ""}};
+  for (const agent::JsonField& field : agent::json_fields()) {
+    const auto ending = endings.find(field.type);
+    ASSERT_NE(ending, endings.end()) << field.name << " is of type " << field.type;
+    EXPECT_TRUE(field.name.ends_with(ending->second)) << field.name;
+  }
+}
+
+TEST(Manual, TheGuideHasTheTableOfJsonFields) {
+  std::ifstream file("GUIDE.md");
+  const std::string guide{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string table;
+  for (const agent::JsonField& field : agent::json_fields()) {
+    const std::string meaning =
+        std::regex_replace(std::string(field.meaning), std::regex(R"(\|)"), R"(\|)");
+    table += "| `" + std::string(field.name) + "` | " + std::string(field.type) + " | " + meaning +
+             " |\n";
+  }
+  EXPECT_TRUE(guide.ends_with("|--|--|--|\n" + table)) << "GUIDE.md should end with:\n" << table;
 }
 
 TEST(Manual, JsonAndConfigArePages) {

@@ -110,7 +110,7 @@ TEST(Orders, JsonNamesWhatWasDone) {
   FakeWorld world;
   world.answers(done());
   EXPECT_EQ(world.output_of({"suspend", "7", "8", "--json"}),
-            "{\"suspended\":[7,8],\"errors\":[]}\n");
+            "{\"suspended_jobs\":[7,8],\"errors\":[]}\n");
 }
 
 TEST(Cancel, OfAWholeArrayOrManyTasksIsAskedFirst) {

@@ -51,7 +51,7 @@ places   a (8), b (4) and 2 more
   other.answers(answer_with(why));
   const std::string json =
       other.output_of({"submit", "--dry-run", "--json", "--gpus", "12", "--", "train"});
-  EXPECT_TRUE(json.starts_with(R"({"job":null,"state":"queued",)")) << json;
+  EXPECT_TRUE(json.starts_with(R"({"job_id":null,"state":"queued",)")) << json;
   const std::string places = R"("places":[{"host":"a","units":8},{"host":"b","units":4}],)";
   EXPECT_NE(json.find(places + R"("places_more":2)"), std::string::npos) << json;
 }
@@ -184,7 +184,7 @@ TEST(Submit, Json) {
   FakeWorld world;
   world.answers(accepted());
   EXPECT_EQ(world.output_of({"submit", "--json", "--", "x"}),
-            R"({"job":17,"key":")" + kFirstKey + "\"}\n");
+            R"({"job_id":17,"key":")" + kFirstKey + "\"}\n");
 }
 
 TEST(Submit, VerboseTellsTheKeyBeforeTheAnswer) {
@@ -410,7 +410,7 @@ TEST(SubmitWait, SitsOutAnOutageOfTheNode) {
                          in_state("running"), silence(),
                          refusal(ResponseStatus::kNoQuorum, "no leader"), in_state("failed", 4)});
   EXPECT_EQ(world.run({"submit", "--wait", "--json", "--", "x"}), 4);
-  EXPECT_EQ(world.out(), R"({"job":17,"key":")" + kFirstKey +
+  EXPECT_EQ(world.out(), R"({"job_id":17,"key":")" + kFirstKey +
                              R"(","state":"failed","cause":"all ranks ready","exit_code":4})"
                              "\n")
       << "one document";

@@ -38,10 +38,10 @@ TEST(Hosts, Json) {
       R"({"hosts":[{"host":"b","host_id":"62626262626262626262626262626262","state":"unreachable",)"
       R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
-      R"("memory_mb":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
+      R"("memory_mib":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
       R"("claimed_by":["a","c"],"gpus_used":8,"gpus_free":0,)"
-      R"("cpu_thousandths_used":0,"memory_mb_used":0,"jobs":[7,9],"drain":null,)"
-      R"("removed":false,"cluster_since_ms":7200000}],)"
+      R"("cpu_used_thousandths":0,"memory_used_mib":0,"job_ids":[7,9],"drain":null,)"
+      R"("is_removed":false,"cluster_since_ms":7200000}],)"
       R"("storm":{"mode":"normal","since_ms":0,"reason":null},)"
       R"("seeds_unmet":[],"voter_notes":[],"answered_by":"a","age_ms":0})"
       "\n");
@@ -147,12 +147,13 @@ agent::QuorumInfo no_quorum() {
 TEST(Quorum, Json) {
   FakeWorld world;
   world.answers(answer_with(no_quorum()));
-  EXPECT_EQ(world.output_of({"quorum", "--json"}),
-            R"({"cluster":null,"role":"none","term":0,"leader":null,"leader_id":null,"commit":0,)"
-            R"("applied":0,"tolerates":0,"wanted":0,"epoch":0,"founders_wanted":0,)"
-            R"("founders_met":0,"seeds_unmet":[],"voters":[],)"
-            R"("answered_by":"a","age_ms":0})"
-            "\n");
+  EXPECT_EQ(
+      world.output_of({"quorum", "--json"}),
+      R"({"cluster":null,"role":"none","term":0,"leader":null,"leader_id":null,"commit_index":null,)"
+      R"("applied_index":null,"tolerates":0,"voters_wanted":0,"epoch":0,"founders_wanted":0,)"
+      R"("founders_met":0,"seeds_unmet":[],"voters":[],)"
+      R"("answered_by":"a","age_ms":0})"
+      "\n");
 }
 
 TEST(Quorum, NoneYetSaysWhatToDo) {
@@ -209,11 +210,11 @@ TEST(Jobs, Json) {
   world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
   EXPECT_EQ(
       world.output_of({"jobs", "--json"}),
-      R"({"jobs":[{"id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":null,)"
+      R"({"jobs":[{"job_id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":null,)"
       R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
-      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":null,)"
+      R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-      R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden":0,)"
+      R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,)"
       R"("answered_by":"a","age_ms":0})"
       "\n");
 }
@@ -291,7 +292,7 @@ TEST(Jobs, AllPagesAreAskedFor) {
   FakeWorld world;
   world.answers_in_turn({answer_with(first), answer_with(last)});
   const std::string shown = world.output_of({"jobs", "--json"});
-  for (const char* id : {R"("id":1)", R"("id":2)", R"("id":3)"}) {
+  for (const char* id : {R"("job_id":1)", R"("job_id":2)", R"("job_id":3)"}) {
     EXPECT_NE(shown.find(id), std::string::npos) << shown;
   }
   ASSERT_EQ(world.requests().size(), 2U);
@@ -409,24 +410,24 @@ TEST(Show, Json) {
   world.answers(answer_with(detail));
   EXPECT_EQ(
       world.output_of({"show", "17", "--json"}),
-      R"({"job":{"id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":null,)"
+      R"({"job":{"job_id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":null,)"
       R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
-      R"("cause":"all ranks ready","hosts":["a","b"],"doubtful":false,"reason":null,)"
+      R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
       R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
       R"("spec":{"request":{"gpus":2,"gpus_per_host":null,"ranks":null,"ranks_per_host":null,)"
-      R"("cpu_thousandths":null,"memory_mb":null,"gpu_types":["H100"],"labels":[],)"
-      R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":0},)"
+      R"("cpu_thousandths":null,"memory_mib":null,"gpu_types":["H100"],"labels":[],)"
+      R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":null},)"
       R"("argv":["python","train.py","--note","it's fine"],"argv_base64":null,)"
       R"("environment":["EPOCHS=3"],"environment_base64":null,)"
-      R"("directory":"/home/ann","directory_base64":null,"held":false,"retries":2,"hold_ms":0,)"
+      R"("directory":"/home/ann","directory_base64":null,"is_held":false,"retries":2,"isolation_ms":null,)"
       R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
-      R"("on_lost_host":"requeue","time_limit_ms":0,"shell":{"umask":"0022",)"
+      R"("on_lost_host":"requeue","time_limit_ms":null,"shell":{"umask":"0022",)"
       R"("open_files":1024,"stack_bytes":8388608,"core_bytes":0}},)"
       R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
       R"("cause":"all ranks ready","members":[)"
       R"({"host_id":"61616161616161616161616161616161","host":"a","first_rank":0,)"
-      R"("gpus":["GPU-1"],"cpu_thousandths":0,"memory_mb":0,"state":"ready","ranks":[)"
+      R"("gpu_uuids":["GPU-1"],"cpu_thousandths":0,"memory_mib":0,"state":"ready","rank_list":[)"
       R"({"rank":0,"state":"running","detail":null,"output_bytes":0,"lost_bytes":0,)"
       R"("surplus_bytes":0}],)"
       R"("host_state":"","host_detail":null,"host_since_ms":0}],"members_left_out":0}],)"
@@ -509,19 +510,20 @@ TEST(Why, HoldersThatAreNotListedAreCounted) {
 TEST(Why, Json) {
   FakeWorld world;
   world.answers(answer_with(sample_why()));
-  EXPECT_EQ(world.output_of({"why", "18", "--json"}),
-            R"({"job":18,"state":"queued","headline":"16 x H100 are wanted and 6 are free",)"
-            R"("wanted":16,"free":6,"lacking":10,"ahead":[],)"
-            R"("holders":[{"job":12,"name":"eval","gpus":8,"cpu_thousandths":96000,"hosts":["a"]},)"
-            R"({"job":13,"name":"llama","gpus":8,"cpu_thousandths":500,"hosts":["b","c"]}],)"
-            R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
-            R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
-            R"("awaits_hosts":false,"holders_more":0,"has_gpus":true,"open_hosts":1,)"
-            R"("filters":[{"reason":"too few GPUs free","hosts":3},)"
-            R"({"reason":"host unreachable","hosts":1}],"largest":[{"level":"island","units":4},)"
-            R"({"level":"any","units":6}],"would_fit_with":[],)"
-            R"("storm":{"mode":"normal","since_ms":0,"reason":null},"answered_by":"a","age_ms":0})"
-            "\n");
+  EXPECT_EQ(
+      world.output_of({"why", "18", "--json"}),
+      R"({"job_id":18,"state":"queued","headline":"16 x H100 are wanted and 6 are free",)"
+      R"("wanted":16,"free":6,"lacking":10,"ahead":[],)"
+      R"("holders":[{"job_id":12,"name":"eval","gpus":8,"cpu_thousandths":96000,"hosts":["a"]},)"
+      R"({"job_id":13,"name":"llama","gpus":8,"cpu_thousandths":500,"hosts":["b","c"]}],)"
+      R"("would_start":[12],"fits_now":6,"ahead_count":0,"left_out":["d"],)"
+      R"("withheld":[{"reason":"host suspect","gpus":8},{"reason":"quarantined","gpus":2}],)"
+      R"("awaits_hosts":false,"holders_more":0,"has_gpus":true,"open_host_count":1,)"
+      R"("filters":[{"reason":"too few GPUs free","host_count":3},)"
+      R"({"reason":"host unreachable","host_count":1}],"largest":[{"within":"island","units":4},)"
+      R"({"within":"any","units":6}],"would_fit_with":[],)"
+      R"("storm":{"mode":"normal","since_ms":0,"reason":null},"answered_by":"a","age_ms":0})"
+      "\n");
 }
 
 TEST(Why, BehindOthersNothingWouldStartItNow) {

@@ -59,10 +59,11 @@ TEST(WhyHost, Json) {
   FakeWorld world;
   world.answers_in_turn({answer_with(sample_hosts()), answer_with(sample_why_host())});
   const std::string json = world.output_of({"why-host", "b", "--json"});
-  EXPECT_NE(json.find(R"("claims":[{"observer":"a","kind":"silent","weak":false,"age_ms":12000},)"),
-            std::string::npos)
+  EXPECT_NE(
+      json.find(R"("claims":[{"observer":"a","kind":"silent","is_weak":false,"age_ms":12000},)"),
+      std::string::npos)
       << json;
-  EXPECT_NE(json.find(R"("content":["c","e"],"suspect_from":2,"verdict_from":3,"storm":)"),
+  EXPECT_NE(json.find(R"("heard_by":["c","e"],"suspect_from":2,"unreachable_from":3,"storm":)"),
             std::string::npos)
       << json;
 }
