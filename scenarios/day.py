@@ -167,7 +167,7 @@ def follows_a_job_to_its_end(lab, hand):
         except BaseException:
             waits.kill()  # Or leaving the block waits for its 600 s.
             raise
-    if waits.returncode != 130 or "running on" not in told or "goes on by itself" not in told:
+    if waits.returncode != 130 or "running on" not in told or "runs on" not in told:
         raise Failure(f"exit {waits.returncode}: {told}")
     hand.says("events", "--job", number, what="running: all ready")
     hand.type("cancel", number)
@@ -240,7 +240,7 @@ def lets_small_jobs_pass_a_stranded_one(lab, hand):
     large = hand.submit("--gpus", str(5 * GPUS), "--", "sleep", "1")
     small = hand.submit("--gpus", "1", "--", "sleep", "600")
     hand.waits_for(small, "running")
-    hand.says("why", large, what="others pass it")
+    hand.says("why", large, what="other jobs pass it")
     late = hand.submit("--gpus", str(4 * GPUS), "--", "true")
     hand.says("priority", late, "7", what="has priority 7")
     hand.type("priority", small, "7", code=7)
@@ -323,7 +323,7 @@ def says_which_seeds_do_not_answer(lab, hand):
     try:
         wait_for("the unmet seed in hosts",
                  lambda: f"seed 127.0.0.1:{dead} does not answer: "
-                         "nobody known there" in lone.cli("hosts")[1], 20)
+                         "no known member there" in lone.cli("hosts")[1], 20)
     finally:
         lone.kill_host()
 

@@ -83,7 +83,7 @@ class FileOrStderr final : public spdlog::sinks::sink {
     }
   }
   void go_to_stderr(const char* why) {
-    std::fprintf(stderr, "muster agent: --log-file: %s; from here on the log is here\n", why);
+    std::fprintf(stderr, "muster agent: --log-file: %s; logging to stderr from now on\n", why);
     is_stderr_ = true;
     sink_ = std::make_shared<spdlog::sinks::stderr_sink_mt>();
     sink_->set_formatter(formatter_->clone());

@@ -10,10 +10,9 @@ namespace muster::agent {
 namespace {
 
 Error of_another(const std::string& path, const struct stat& facts) {
-  return {ErrorCode::kDenied, path + " belongs to another user of this machine, with the id " +
+  return {ErrorCode::kDenied, path + " belongs to another user of this machine, uid " +
                                   std::to_string(facts.st_uid) +
-                                  ", who could put something else in its place: chown it, or "
-                                  "choose another path"};
+                                  ", who could replace it: chown it, or choose another path"};
 }
 
 }  // namespace
@@ -38,10 +37,10 @@ Status check_own_path(const std::string& path) {
     const bool is_open =
         S_ISDIR(facts.st_mode) && (facts.st_mode & S_IWOTH) != 0 && (facts.st_mode & S_ISVTX) == 0;
     if (is_open && part != real) {
-      return Error{ErrorCode::kDenied, part.string() +
-                                           " may be written by every user of this machine, who "
-                                           "could put something else in the place of " +
-                                           path + ": chmod o-w " + part.string()};
+      return Error{ErrorCode::kDenied,
+                   part.string() +
+                       " is writable by every user of this machine, who could replace " + path +
+                       ": chmod o-w " + part.string()};
     }
   }
   return ok();

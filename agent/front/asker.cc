@@ -14,7 +14,7 @@ std::string text_of(const Login& login) {
 
 std::string why_denied(const gossip::Sender& sender, const Login& own) {
   const std::string who_may =
-      own.uid == kRoot ? "root alone" : "the user it runs as, " + text_of(own) + ", and root";
+      own.uid == kRoot ? "root" : "the user it runs as, " + text_of(own) + ", and root";
   switch (sender.kind) {
     case gossip::Sender::Kind::kHost:
     case gossip::Sender::Kind::kTicket:
@@ -22,12 +22,13 @@ std::string why_denied(const gossip::Sender& sender, const Login& own) {
     case gossip::Sender::Kind::kLogin:
       return sender.uid == own.uid || sender.uid == kRoot
                  ? ""
-                 : "this agent answers " + who_may + ", not uid " + std::to_string(sender.uid) +
-                       (own.uid == kRoot ? ": ask as root" : ": ask as one of them");
+                 : "this agent answers only " + who_may + ", not uid " +
+                       std::to_string(sender.uid) +
+                       (own.uid == kRoot ? ": run this as root" : ": run this as one of them");
     case gossip::Sender::Kind::kNobody:
       break;
   }
-  return "the ports of hosts answer hosts alone: ask on a host, whose agent answers " + who_may;
+  return "this port answers only hosts: run the command on a host, whose agent answers " + who_may;
 }
 
 }  // namespace muster::agent

@@ -45,11 +45,11 @@ std::string who_text(const std::vector<Missing>& missing, const crdt::AddressBoo
     const std::string name = addresses.name(each.record->member.host);
     const bool left = each.member->state == membership::MemberState::kLeft;
     text += (text.empty() ? "" : ", ") + std::string(is_refused(each) ? "the agent of " : "") +
-            "host " + name +
-            (left               ? " has left for "
-             : is_refused(each) ? " has been down for "
-                                : " has been silent for ") +
-            seconds_text(std::max(Duration(0), now - each.member->since));
+            "host " + name;
+    const std::string since = seconds_text(std::max(Duration(0), now - each.member->since));
+    text += left               ? " left the cluster " + since + " ago"
+            : is_refused(each) ? " has been down for " + since
+                               : " has been silent for " + since;
   }
   return text + more_text(missing);
 }
@@ -112,13 +112,19 @@ std::string next_text(const Job& job, const Attempt& attempt, const std::vector<
   }
   const bool is_stopping = attempt.state != AttemptState::kStarted;
   if (attempt.keep && !(some_answer && !is_stopping)) {
-    return "silence never frees its GPUs there (isolation keep): say `muster hosts fence` once it "
-           "is certain that " +
+    return "silence never frees its GPUs there (isolation keep): run `muster hosts fence` once you "
+           "are sure that " +
            names + (missing.size() == 1 ? " is off" : " are off");
   }
-  return end_text(job, attempt) +
-         about_text(requeued_in(job, attempt, missing, some_answer && !is_stopping, hosts.now)) +
-         ", unless " + names + (missing.size() == 1 ? " comes" : " come") + " back first";
+  const bool is_gone_for_good = std::all_of(
+      missing.begin(), missing.end(),
+      [](const Missing& each) { return each.member->state == membership::MemberState::kLeft; });
+  const std::string when =
+      end_text(job, attempt) +
+      about_text(requeued_in(job, attempt, missing, some_answer && !is_stopping, hosts.now));
+  return is_gone_for_good ? when
+                          : when + ", unless " + names +
+                                (missing.size() == 1 ? " comes" : " come") + " back first";
 }
 
 }  // namespace
@@ -130,8 +136,7 @@ bool is_missing(const membership::Member* member) {
 std::string outlook(const Job& job, const Attempt& attempt, const HostViews& hosts) {
   if (attempt.state == AttemptState::kEnded) {
     const bool is_classed = job.life.state != scheduler::JobState::kStopping || !attempt.failed_at;
-    return is_classed ? ""
-                      : "a rank failed, and within 6 s it is known whether a lost host was why";
+    return is_classed ? "" : "a rank failed; within 6 s it is known whether a lost host caused it";
   }
   std::vector<Missing> missing;
   bool some_answer = false;

@@ -75,7 +75,7 @@ std::string text_of(const RankResult& result) {
   constexpr std::int32_t kKillSignal = 9;
   const bool is_strange_kill = result.kind == RankResult::Kind::kSignalled &&
                                result.code == kKillSignal && !result.signalled_by_us;
-  const std::string ours = result.signalled_by_us ? " (by a stop of Muster)"
+  const std::string ours = result.signalled_by_us ? " (stopped by Muster)"
                            : is_strange_kill      ? " (not sent by Muster: memory may have run out)"
                                                   : "";
   switch (result.kind) {
@@ -196,7 +196,7 @@ class Waits {
       const bool is_aside = live < job.spec.request.units();
       if (first <= key.job && key.job <= last) {
         texts_[key.job] =
-            is_aside      ? aside_text(job.spec.request, live) + short_hosts_
+            is_aside      ? need_text(job.spec.request, live) + short_hosts_
             : ahead_ == 0 ? first_text(job.spec.request) + short_hosts_ + left_out_text(job)
                           : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
       }
@@ -232,12 +232,6 @@ class Waits {
   static std::string first_text(const scheduler::Request& request) {
     return "first in the queue, waits for " + what(request);
   }
-  static std::string aside_text(const scheduler::Request& request, std::uint32_t live) {
-    return "needs " + std::to_string(request.units()) + (request.gpus != 0 ? " GPUs" : " ranks") +
-           ", the hosts that are up have " + (request.gpus != 0 ? "" : "room for ") +
-           std::to_string(live);
-  }
-
   /// Cached: most jobs of a long queue ask for the same as an earlier one.
   std::uint32_t live_for(const scheduler::Job& job) {
     for (const auto& [other, live] : asked_) {

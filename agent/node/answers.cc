@@ -48,8 +48,8 @@ VoterInfo voter_info(const NodeView& node, HostId host,
       info.is_unheard = !each.has_answered;
       info.contact_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(
           0, each.heard_at == Instant::min() ? 0 : to_ms(node.now - each.heard_at)));
-      info.why = each.differs_at != LogIndex() ? "its state is not the others'"
-                 : each.other_seat.has_value() ? "answers from another disk"
+      info.why = each.differs_at != LogIndex() ? "its state differs from the other voters'"
+                 : each.other_seat.has_value() ? "its disk was replaced"
                                                : info.why;
     }
   }
@@ -351,7 +351,7 @@ Response usage_answer(const NodeView& node, const Request& request, const std::s
       node.seat.state(), decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
   return list.has_value()
              ? good(node, encode_payload(*list))
-             : bad(node, ResponseStatus::kUsage, "usage is told by user, type or name");
+             : bad(node, ResponseStatus::kUsage, "usage is grouped by user, type or name");
 }
 
 Response jobs_answer(const NodeView& node, const Request& request, const std::string& unled) {

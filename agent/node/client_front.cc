@@ -70,8 +70,8 @@ void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open
     if (open.waits) {
       refuse(reach, open,
              "host " + reach.node.options.name +
-                 " has just started, and has heard of no quorum yet: repeat later, or ask another "
-                 "node with --node");
+                 " has just started and knows no quorum yet: repeat later, or ask another node "
+                 "with --node");
     } else if (!is_change(open.request.verb)) {
       refuse(reach, open, why + ": repeat");
     } else {
@@ -95,7 +95,7 @@ Response unreadable(const NodeView& node, const VerbRow* row) {
              row == nullptr
                  ? "this node does not know that request"
                  : "host " + node.options.name + " cannot read what '" + std::string(row->name) +
-                       "' is asked with: is the program that asks of its version?");
+                       "': compare `muster version` here and there");
 }
 
 /// Only the host that answers reads the arguments: a host that passes them on may be older.
@@ -187,7 +187,7 @@ bool ClientFront::take_join(const RequestReach& reach, Question& question) {
   const bool is_passed_on = sender.kind == gossip::Sender::Kind::kHost;
   if (is_passed_on ? !reach.node.roll.may_vote(sender.host)
                    : sender.kind != gossip::Sender::Kind::kTicket) {
-    return refused(ResponseStatus::kDenied, "only who holds a ticket may join");
+    return refused(ResponseStatus::kDenied, "a ticket is needed to join");
   }
   if (const Status good = check(*join); !good) {
     return refused(ResponseStatus::kUsage, good.error().text);
@@ -291,8 +291,9 @@ void ClientFront::ask_named(const ClientReach& reach, const Question& question) 
 ClientFront::Heard ClientFront::ask_to_leave(const RequestReach& reach, const Question& question) {
   const HostId target = question.request.target;
   if (!target.is_zero() && target != reach.node.options.self) {
-    answer(reach, question.asker,
-           bad(reach.node, ResponseStatus::kUsage, "a host leaves by its own agent: say --node"));
+    answer(
+        reach, question.asker,
+        bad(reach.node, ResponseStatus::kUsage, "a host leaves through its own agent: use --node"));
     return Heard::kTaken;
   }
   std::string remains;
@@ -478,7 +479,7 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
     return;
   }
   if (open->asked != message.envelope().from) {
-    end_unanswered(reach, {*open}, "another host than the one that was asked answered");
+    end_unanswered(reach, {*open}, "another host answered than the one that was asked");
     return;
   }
   Asker asker = open->asker;

@@ -56,7 +56,7 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
       outbox.emit(Severity::kAlarm, "epoch_not_believed",
                   {{"host", envelope.from.short_hex()},
                    {"epoch", theirs.text()},
-                   {"advice", "no quorum was recovered that often: restart that host's agent"}});
+                   {"advice", "no quorum was recovered so often: restart the agent of that host"}});
     }
     return false;
   }
@@ -65,11 +65,12 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
   }
   rival_at_ = epoch_.is_rival(theirs) ? now : rival_at_;
   if (epoch_.is_rival(theirs) && is_new_complaint("rival_epoch", envelope.from, theirs)) {
-    outbox.emit(
-        Severity::kAlarm, "rival_epoch",
-        {{"host", envelope.from.short_hex()},
-         {"epoch", theirs.text()},
-         {"advice", "the quorum was recovered twice: recover it once more, at the one to keep"}});
+    outbox.emit(Severity::kAlarm, "rival_epoch",
+                {{"host", envelope.from.short_hex()},
+                 {"epoch", theirs.text()},
+                 {"advice",
+                  "the quorum was recovered twice: recover it once more, from the voter whose log "
+                  "should stay"}});
   }
   // In the middle of a recovery the log is of an epoch that this host may not yet name.
   return !is_of_epoch(envelope.type) || (epoch_.obeys(theirs) && theirs == seat.epoch());
@@ -129,7 +130,7 @@ Response EpochWatch::recover(const NodeView& node, const RecoverArgs& order,
   const RecoveryInfo info = recovery_info(node);
   if (!info.has_log) {
     return bad(node, ResponseStatus::kConflict,
-               host + " has no copy of the quorum's log: name one that votes");
+               host + " has no copy of the quorum's log: name a voter");
   }
   if (epoch_.met().counter > seat.epoch().counter) {
     return bad(node, ResponseStatus::kConflict,
@@ -152,15 +153,15 @@ Response EpochWatch::recover(const NodeView& node, const RecoverArgs& order,
   }
   if (!may_end_a_quorum && node.seat.is_copy() && info.live > info.voters / 2) {
     return bad(node, ResponseStatus::kConflict,
-               host + " was copied and votes for nobody, and " + std::to_string(info.live) +
-                   " other voters answer, who may be copies as well: start those that were moved "
-                   "with `muster agent --moved`; nothing is to be recovered");
+               host + " was copied and does not vote, and " + std::to_string(info.live) +
+                   " other voters answer, which may be copies as well: start the moved ones with "
+                   "`muster agent --moved`; no recovery is needed");
   }
   if (!may_end_a_quorum && info.live > info.voters / 2) {
     return bad(node, ResponseStatus::kConflict,
                std::to_string(info.live) + " of " + std::to_string(info.voters) +
-                   " voters are alive, which is a majority: it elects a leader by itself, and "
-                   "nothing is to be recovered");
+                   " voters are alive, which is a majority: it elects a leader by itself, and no "
+                   "recovery is needed");
   }
   const ClusterEpoch next{seat.epoch().counter + 1, rng_.next()};
   // The log of a leader moves on after the operator's look. A later position loses no entry.

@@ -26,8 +26,9 @@ void write_record(Contact& contact, HostId host, const crdt::Field& field) {
 }
 
 Error no_authority(const NodeView& node) {
-  return {ErrorCode::kUnavailable,
-          "host " + node.options.name + " leads and has no authority: repeat"};
+  return {
+      ErrorCode::kUnavailable,
+      "host " + node.options.name + " leads but lacks the authority's secret: see `muster keys`"};
 }
 
 /// Contact::link_row.
@@ -49,8 +50,8 @@ std::string why_name_taken(const NodeView& node, const std::string& name, HostId
   }
   const HostId other = host_named(node, name);
   const bool is_taken = !other.is_zero() && other != host && is_reachable(node.membership, other);
-  return is_taken ? "the name " + name + " is that of host " + other.short_hex() +
-                        ": take another one (--name)"
+  return is_taken ? "the name " + name + " belongs to host " + other.short_hex() +
+                        ": choose another one (--name)"
                   : "";
 }
 
@@ -85,7 +86,7 @@ Result<scheduler::entry::Enrol> enrolment_of(const NodeView& node, const JoinArg
   }
   if (record.revoked) {
     return Error{ErrorCode::kConflict,
-                 "this host was revoked: move its data directory away, and it joins as another"};
+                 "this host was revoked: move its data directory away, and it joins as a new host"};
   }
   const crdt::RollRecord known_before = record;
   record.identity_key = join.identity_key;
@@ -122,13 +123,12 @@ scheduler::entry::Enrol said_again(const NodeView& node, HostId host) {
 Result<RollChange> revocation_of(const NodeView& node, HostId host, std::string by) {
   const scheduler::EnrolledHost* before = node.seat.state().roll().find(host);
   if (before == nullptr) {
-    return Error{ErrorCode::kNotFound, "no such host was admitted: see `muster hosts`"};
+    return Error{ErrorCode::kNotFound, "there is no such member: see `muster hosts`"};
   }
   if (host == node.options.self) {
-    return Error{ErrorCode::kConflict, "host " + node.options.name +
-                                           " leads: let another one lead first, with `muster "
-                                           "quorum remove " +
-                                           node.options.name + "` or by stopping its agent"};
+    return Error{ErrorCode::kConflict,
+                 "host " + node.options.name +
+                     " leads: hand the leadership over first, with `muster quorum transfer`"};
   }
   if (node.authority.signer() == nullptr) {
     return no_authority(node);
@@ -137,7 +137,7 @@ Result<RollChange> revocation_of(const NodeView& node, HostId host, std::string 
   if (record.may_vouch && !record.revoked && !is_another_to_vouch(node, host)) {
     return Error{ErrorCode::kConflict,
                  "host " + node.hosts.addresses().name(host) +
-                     " is the last that may vouch for its logins: let another one do so first "
+                     " is the last host that may vouch for its logins: allow another host first "
                      "(muster hosts set NAME --may-vouch yes)"};
   }
   const bool was_revoked = std::exchange(record.revoked, true);
@@ -156,23 +156,24 @@ Result<RollChange> rights_of(const NodeView& node, const SetHostArgs& wish, std:
     record = crdt::decode_roll(before->record).value_or(record);
   }
   if (before == nullptr || record.revoked) {
-    return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
+    return Error{ErrorCode::kNotFound, "there is no such member: see `muster hosts`"};
   }
   const std::string name = node.hosts.addresses().name(wish.host);
   if (wish.may_vouch == Wish::kNo && !is_another_to_vouch(node, wish.host)) {
     return Error{ErrorCode::kConflict,
                  "host " + name +
-                     " is the last that may vouch for its logins: let another one do "
-                     "so first, or nobody can submit or administer any more"};
+                     " is the last host that may vouch for its logins: allow another host first "
+                     "(muster hosts set NAME --may-vouch yes), or nobody can submit or administer"};
   }
   if (wish.may_vote == Wish::kNo && !is_another_to_vote(node, wish.host)) {
-    return Error{ErrorCode::kConflict,
-                 "host " + name + " is the last that may vote: let another one vote first"};
+    return Error{ErrorCode::kConflict, "host " + name +
+                                           " is the last host that may vote: allow another host "
+                                           "first (muster hosts set NAME --may-vote yes)"};
   }
   if (wish.may_vote == Wish::kNo && wish.host == node.options.self) {
-    return Error{ErrorCode::kConflict, "host " + name +
-                                           " leads: let another one lead first, with `muster "
-                                           "quorum transfer`"};
+    return Error{
+        ErrorCode::kConflict,
+        "host " + name + " leads: hand the leadership over first, with `muster quorum transfer`"};
   }
   if (node.authority.signer() == nullptr) {
     return no_authority(node);
@@ -205,7 +206,7 @@ Result<RollOrder> rotation_of(const NodeView& node, const RotateArgs& args, std:
     record = crdt::decode_roll(before->record).value_or(record);
   }
   if (before == nullptr || record.revoked) {
-    return Error{ErrorCode::kNotFound, "no such host is a member: see `muster hosts`"};
+    return Error{ErrorCode::kNotFound, "there is no such member: see `muster hosts`"};
   }
   if (node.authority.signer() == nullptr) {
     return no_authority(node);
@@ -267,8 +268,7 @@ Status check(const JoinArgs& join) {
                        !join.identity_key.empty() &&
                        join.identity_key.size() <= gossip::kPublicKeyBytesMax;
   return is_good ? ok()
-                 : Status(Error{ErrorCode::kInvalid,
-                                "a key of the newcomer has another size than keys have"});
+                 : Status(Error{ErrorCode::kInvalid, "a key of the newcomer has the wrong size"});
 }
 
 Result<RollChange> change_of_roll(const NodeView& node, const Request& request, std::string by) {

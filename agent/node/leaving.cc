@@ -29,9 +29,9 @@ std::string why_not_leave(const NodeView& node, const Request& request, std::str
   const bool is_forced = arguments.has_value() && arguments->force;
   if (!is_forced && is_last_to_vouch(node)) {
     return "host " + node.options.name +
-           " is the last that may vouch for its logins, and without it nobody can submit or "
-           "administer: let another one do so first (muster hosts set NAME --may-vouch yes), or "
-           "leave with --force";
+           " is the last host that may vouch for its logins, and without it nobody can submit or "
+           "administer: allow another host first (muster hosts set NAME --may-vouch yes), or leave "
+           "with --force";
   }
   const crdt::QuorumView quorum = node.seat.known_quorum();
   if (std::find(quorum.voters.begin(), quorum.voters.end(), node.options.self) ==
@@ -43,8 +43,8 @@ std::string why_not_leave(const NodeView& node, const Request& request, std::str
       std::to_string(live) + " of " + std::to_string(quorum.voters.size()) + " voters";
   if (live < quorum.voters.size() / 2 + 1 && !is_forced) {
     return "host " + node.options.name + " is a voter, and without it " + left +
-           " would be alive, which is no majority: start the others first, or "
-           "leave with --force and lose the quorum";
+           " would be alive, which is not a majority: start the others first, or leave with "
+           "--force and lose the quorum";
   }
   remains = "host " + node.options.name + " is a voter: until another host takes its place, " +
             left + " remain";

@@ -124,8 +124,9 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, 
   const Credentials& own = node.options.credentials;
   const AuthorityBook& authority = node.authority;
   if (authority.signer() == nullptr) {
-    return Error{ErrorCode::kUnavailable,
-                 "host " + node.options.name + " leads and has no authority: repeat"};
+    return Error{
+        ErrorCode::kUnavailable,
+        "host " + node.options.name + " leads but lacks the authority's secret: see `muster keys`"};
   }
   const std::string seed = own.key_maker->make_seed();
   scheduler::entry::ReplaceAuthority next;

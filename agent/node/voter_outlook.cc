@@ -95,7 +95,7 @@ std::string replacement_text(const ElectorateView& view, HostId voter, Duration 
     return names.name(step->invite) + " replaces it " + when_text(left);
   }
   if (step.has_value() && step->next.has_value() && step->next->voter(voter) == nullptr) {
-    return "it votes no more " + when_text(left);
+    return "it stops voting " + when_text(left);
   }
   return "no other host that may vote is here to replace it";
 }
@@ -108,10 +108,10 @@ std::string voter_outlook(const NodeView& node, HostId voter) {
     return "";
   }
   if (quorum.leader.is_zero()) {
-    return "without a leader nobody replaces it";
+    return "without a leader it is not replaced";
   }
   if (node.membership.storm().mode != StormMode::kNormal) {
-    return "nobody replaces it while so many hosts are silent";
+    return "it is not replaced while so many hosts are silent";
   }
   return replacement_text(view_of(node), voter, silent_for(node, voter), node.hosts.addresses());
 }

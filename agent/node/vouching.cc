@@ -64,10 +64,10 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
     said.node.clear();
   }
   if (!is_own && is_for_voters(said) && !roll.may_vote(speaker)) {
-    return "that is passed on by hosts that may vote alone: ask on one of them";
+    return "only hosts that may vote forward that request: run it on one of them";
   }
   if (!is_own && is(request.verb, Carrier::kTicketMakers) && !request.node.empty()) {
-    return "a ticket is made where its maker logs in: leave --node out";
+    return "a ticket is made on the host where you log in: leave out --node";
   }
   if (roll.may_vouch(speaker) || is_open_to_all(said, speaker, node.options.self) ||
       mutant(Mutant::kAnyHostVouches)) {
@@ -76,8 +76,8 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
   const std::string name = is_own ? node.options.name : node.hosts.addresses().name(speaker);
   const std::vector<HostId> others = others_that(node, speaker, &Roll::may_vouch);
   return "host " + name +
-         " may not vouch for its logins: it answers them about itself, and what `hosts` and "
-         "`quorum` tell" +
+         " may not vouch for its logins: they may only ask about this host, and use `hosts` and "
+         "`quorum`" +
          (others.empty() ? ""
                          : "; ask on " + names_of(node, others) +
                                ", or have an operator say there: muster hosts set " + name +

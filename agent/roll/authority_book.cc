@@ -92,9 +92,10 @@ void AuthorityBook::open(const std::vector<std::pair<HostId, std::string>>& seal
   const auto secret = own_->open(box->second);
   const auto signer = secret.has_value() ? maker_->signer_of(*secret) : nullptr;
   if (signer == nullptr || signer->public_key() != record_.authority.key) {
-    outbox.emit(Severity::kAlarm, "authority_not_opened",
-                {{"number", std::to_string(number())},
-                 {"advice", "this host cannot let others in, whoever leads: `muster keys`"}});
+    outbox.emit(
+        Severity::kAlarm, "authority_not_opened",
+        {{"number", std::to_string(number())},
+         {"advice", "this host cannot admit new members while it leads: see `muster keys`"}});
     return;
   }
   record_.secret = *secret;

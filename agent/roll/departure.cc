@@ -46,7 +46,7 @@ void Departure::on_id_watched(Instant now, Outbox& outbox) {
       exit_at_ = now + kDoubledLinger;
       outbox.emit(
           Severity::kAlarm, "host_id_doubled",
-          {{"host", self_.short_hex()}, {"advice", "another agent lives under this id: both end"}});
+          {{"host", self_.short_hex()}, {"advice", "another agent uses this id: both stop"}});
     }
   } else if (raise_to_.has_value() && !ids_.is_asking()) {
     outbox.restart_with(*raise_to_);

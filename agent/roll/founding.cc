@@ -57,7 +57,7 @@ void Founding::close(Outbox& outbox) {
 Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Roll& roll,
                                      crdt::HostStore& store, Outbox& outbox) {
   if (!is_open() || join.ticket != ticket_) {
-    return Error{ErrorCode::kConflict, "the ticket is of another cluster"};
+    return Error{ErrorCode::kConflict, "the ticket belongs to another cluster"};
   }
   const std::optional<HostId> host = proven_joiner(join, *verifier_);
   if (!host.has_value()) {
@@ -74,8 +74,8 @@ Result<crdt::Field> Founding::record(Instant now, const JoinArgs& join, const Ro
     version = {before->second.version.generation, before->second.version.sequence.next()};
   } else if (roll.founders().size() >= founders_) {
     return Error{ErrorCode::kConflict,
-                 "as many hosts as were wished found this cluster already: wait until it is "
-                 "founded and make a ticket there (muster ticket)"};
+                 "the cluster has all its founders: wait until it is founded, then make a ticket "
+                 "there with `muster ticket`"};
   }
   crdt::RollRecord record;
   record.identity_key = join.identity_key;

@@ -65,8 +65,8 @@ void Roll::tell_of_revocation(HostId host, bool was_revoked, bool is_revoked,
   }
   outbox.emit(Severity::kAlarm, "this_host_was_revoked",
               {{"advice",
-                "nobody listens to it any more; to come back it joins as another host, with a new "
-                "data directory and a ticket"}});
+                "every member refuses it from now on; to come back it joins as a new host, with a "
+                "new data directory and a ticket"}});
 }
 
 /// The key, or "" if another host or a ticket has it: then it proves nothing for this host.

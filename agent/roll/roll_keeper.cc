@@ -53,8 +53,8 @@ void RollKeeper::follow_authority(Instant now, const scheduler::RollBook& book,
     outbox.emit(Severity::kAlarm, "authorities_differ",
                 {{"number", std::to_string(authority_.number())},
                  {"advice",
-                  "this host believes another authority than the log names: a host that "
-                  "may vote was broken into; found a new cluster"}});
+                  "this host trusts another authority than the log names: a host that may vote was "
+                  "compromised; create a new cluster"}});
     return;
   }
   authority_.open(keys.sealed, outbox);
@@ -62,9 +62,9 @@ void RollKeeper::follow_authority(Instant now, const scheduler::RollBook& book,
     outbox.emit(Severity::kAlarm, "authority_missing",
                 {{"number", std::to_string(authority_.number())},
                  {"advice",
-                  "this host may vote and has no secret to let others in with: while it "
-                  "leads nobody joins or is thrown out; `muster keys rotate --authority` "
-                  "on another leader gives it one"}});
+                  "this host may vote but lacks the authority's secret: while it leads, no host "
+                  "can join or be revoked; `muster keys rotate --authority` under another leader "
+                  "gives it the secret"}});
   }
   const crdt::AuthorityView view{keys.links, whole_authority(book, roll_.counts_from())};
   roll_.count_from(view.whole, store, outbox);

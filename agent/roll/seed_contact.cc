@@ -21,7 +21,7 @@ std::string_view name_of(SeedSilence silence) {
     case SeedSilence::kRefused:
       return "refused";
     case SeedSilence::kUnproven:
-      return "nobody known there";
+      return "no known member there";
     case SeedSilence::kOtherCluster:
       return "other cluster";
     case SeedSilence::kOtherVersion:

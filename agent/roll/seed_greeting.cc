@@ -42,7 +42,7 @@ void SeedGreeting::greet(const gossip::Envelope& greeting, bool is_member,
                std::string(name_of(seed.silence));
     }
     outbox.emit(Severity::kWarn, "seeds_unmet",
-                {{"seeds", seeds}, {"advice", "still trying; are they running?"}});
+                {{"seeds", seeds}, {"advice", "still trying: check that their agents run"}});
   }
 }
 

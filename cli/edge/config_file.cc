@@ -58,7 +58,7 @@ Result<Settings> settings_of(const toml::table& table, const std::string& path,
     const std::string name(key.str());
     const std::string place = place_of(path, node.source());
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return misfit(place, "unknown setting '" + name + "', these are known: " + join(known));
+      return misfit(place, "unknown setting '" + name + "'; the settings are: " + join(known));
     }
     const auto value = value_text(node);
     if (!value.has_value()) {
@@ -92,7 +92,7 @@ Result<Settings> read_config_file(const std::string& path, const std::vector<std
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kConfigBytesMax) {
-    return misfit(path, "larger than 1 MiB, this is no config file");
+    return misfit(path, "larger than 1 MiB: not a config file");
   }
   return parse_config(text, path, known);
 }

@@ -73,7 +73,7 @@ class ZmqNodeClient final : public NodeClient {
     auto response = agent::decode_response(message->body());
     if (!response.has_value()) {
       return Error{ErrorCode::kInvalid,
-                   "the node's answer is not understood: compare `muster version` here and there"};
+                   "cannot read the node's answer: compare `muster version` here and there"};
     }
     return std::move(*response);
   }

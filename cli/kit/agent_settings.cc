@@ -120,12 +120,13 @@ void read_listen(Lookup& lookup, AgentOptions& options) {
   const Value listen = lookup.value("listen", "127.0.0.1:" + std::to_string(kControlPort));
   const auto endpoint = gossip::Endpoint::parse(listen.text, kControlPort);
   if (!endpoint.has_value()) {
-    lookup.refuse(listen, "is no IP[:PORT]");
+    lookup.refuse(listen, "is not IP[:PORT]");
     return;
   }
   if (std::all_of(endpoint->ip.begin(), endpoint->ip.end(), [](auto byte) { return byte == 0; }) ||
       endpoint->ip_text() == "0.0.0.0") {
-    lookup.refuse(listen, "is no address that other hosts could dial: name one of this host's own");
+    lookup.refuse(listen,
+                  "is not an address that other hosts can reach: give one of this host's own");
     return;
   }
   if (endpoint->port == kPortMax) {
@@ -142,11 +143,11 @@ void read_output_rule(Lookup& lookup, AgentOptions& options) {
   const Result<Duration> age = parse_duration(keep.text);
   const Result<std::uint64_t> bytes = parse_size(most.text);
   if (!age || *age < kOutputKeepMin) {
-    lookup.refuse(keep, !age ? "is no duration: write 12h or 14d" : "is less than a minute");
+    lookup.refuse(keep, !age ? "is not a duration: write 12h or 14d" : "is less than a minute");
     return;
   }
   if (!bytes) {
-    lookup.refuse(most, "is no size: write 512M, 4G or 1T");
+    lookup.refuse(most, "is not a size: write 512M, 4G or 1T");
     return;
   }
   options.output_keep = *age;
@@ -175,7 +176,7 @@ void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
   traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());
   const bool are_labels = std::all_of(traits.labels.begin(), traits.labels.end(), is_label);
   if (!are_labels || traits.labels.size() > kLabelsGivenMax) {
-    lookup.refuse(labels, "is no list of at most " + std::to_string(kLabelsGivenMax) +
+    lookup.refuse(labels, "is not a list of at most " + std::to_string(kLabelsGivenMax) +
                               " labels: write key=value or key, of letters, digits and ._-/");
   }
 }

@@ -21,7 +21,7 @@ bool Confirmation::is_agreed(Session& session, const std::string& question) cons
 
 int Confirmation::refuse(Session& session, const std::string& what) const {
   return session.fail(agent::ResponseStatus::kUsage,
-                      what + ": this cannot be undone; say --yes if you mean it");
+                      what + ": this cannot be undone; use --yes to confirm");
 }
 
 }  // namespace muster::cli

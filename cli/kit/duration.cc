@@ -16,9 +16,10 @@ constexpr std::array<Unit, 5> kUnits = {
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
 
 Error malformed(std::string_view text) {
-  return {ErrorCode::kInvalid, "'" + std::string(text) +
-                                   "' is no duration: write a whole number and a unit, as 250ms, "
-                                   "30s, 5m, 2h or 1h30m"};
+  return {
+      ErrorCode::kInvalid,
+      "'" + std::string(text) +
+          "' is not a duration: write a whole number and a unit, as 250ms, 30s, 5m, 2h or 1h30m"};
 }
 
 /// Index into kUnits, or its size.

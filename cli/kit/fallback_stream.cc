@@ -44,9 +44,10 @@ void FallbackStream::Buffer::tell() {
     is_out_lost_ = true;
     if (on_lost_ == OnLostOut::kWithhold) {
       is_untold_ = true;
-      err_ << "muster: it was done, but its line could not be written to stdout: nobody has it\n";
+      err_ << "muster: the command succeeded, but its output could not be written to stdout and is "
+              "lost\n";
     } else {
-      err_ << (is_first ? "muster: stdout cannot be written, so the answer stands here:\n" : "")
+      err_ << (is_first ? "muster: cannot write to stdout; the answer follows here:\n" : "")
            << pending_ << std::flush;
       is_untold_ = is_untold_ || !err_.good();
     }

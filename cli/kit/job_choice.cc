@@ -26,9 +26,8 @@ Result<JobRange> parse_task_range(const std::string& text, std::size_t dot) {
   const auto last = dash == std::string::npos ? first : parse_number(text.substr(dash + 1));
   if (!array || !first || !last || *array == 0 || *array >= kFirstTask.value() >> kTaskBits ||
       *first > kTaskIndexMax || *last > kTaskIndexMax) {
-    return Error{ErrorCode::kInvalid, "'" + text +
-                                          "' is no task: give array and number, as 7.12, " +
-                                          "or a run of them, as 7.0-99"};
+    return Error{ErrorCode::kInvalid,
+                 "'" + text + "' is not a task: write 7.12, " + "or 7.0-99 for a range"};
   }
   if (*last < *first) {
     return Error{ErrorCode::kInvalid, "'" + text + "' ends before it begins"};
@@ -67,7 +66,7 @@ Result<JobRange> parse_job_range(const std::string& text) {
   const auto last = dash == std::string::npos ? first : parse_number(text.substr(dash + 1));
   if (!first || !last || *first == 0) {
     return Error{ErrorCode::kInvalid,
-                 "'" + text + "' is no job: give a number, or a range as 100-120"};
+                 "'" + text + "' is not a job: write 100, or 100-120 for a range"};
   }
   if (*last < *first) {
     return Error{ErrorCode::kInvalid, "'" + text + "' ends before it begins"};
@@ -196,8 +195,8 @@ Status JobChoice::add_states(const std::string& given) {
     const std::size_t end = std::min(given.find(',', start), given.size());
     const std::string name = given.substr(start, end - start);
     if (!agent::is_state(name)) {
-      return Error{ErrorCode::kInvalid,
-                   "'" + name + "' is no job state, these are: " + join(agent::state_names())};
+      return Error{ErrorCode::kInvalid, "'" + name + "' is not a job state; the states are: " +
+                                            join(agent::state_names())};
     }
     states_.insert(name);
     start = end + 1;
@@ -215,11 +214,11 @@ Status JobChoice::check() const {
                      std::any_of(ranges_.begin(), ranges_.end(), [](const JobRange& range) {
                        return range.first < range.last && !range.is_task_run();
                      }))) {
-    return Error{ErrorCode::kInvalid, "--tasks wants the numbers of arrays, each by itself"};
+    return Error{ErrorCode::kInvalid, "--tasks takes the numbers of whole arrays, not ranges"};
   }
   if (is_required_ && !has_ids() && !has_filter() && !all_) {
     return Error{ErrorCode::kInvalid,
-                 "no job is named: give numbers, or choose with --name, --state, --host, --since, "
+                 "no job given: give numbers, or select with --name, --state, --host, --since, "
                  "--user or --all"};
   }
   return ok();

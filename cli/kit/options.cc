@@ -25,7 +25,7 @@ bool read_whole(const std::string& text, T& value) {
 Error no_number(const std::string& text) {
   const bool is_large = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return {ErrorCode::kInvalid,
-          "'" + text + (is_large ? "' is too large a number" : "' is no whole number")};
+          "'" + text + (is_large ? "' is too large a number" : "' is not a whole number")};
 }
 
 /// Words of `text` in lines, the following ones indented to the column of the help texts.
@@ -320,7 +320,7 @@ Result<bool> Options::parse(const std::vector<std::string>& args) {
   try {
     impl_->app.parse(std::move(reversed));
   } catch (const CLI::ExtrasError&) {
-    const std::string extra = "not expected here: " + join(impl_->app.remaining(), " ");
+    const std::string extra = "unexpected argument: " + join(impl_->app.remaining(), " ");
     const bool lacks_dashes = impl_->command != nullptr && end == args.end();
     return Error{ErrorCode::kInvalid,
                  extra + (lacks_dashes ? "; put -- before the command and its arguments" : "")};

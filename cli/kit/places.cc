@@ -7,9 +7,9 @@ namespace {
 
 constexpr char kScheme[] = "ipc://";
 constexpr char kNoAddresses[] =
-    "' is the address of a host, whose ports answer hosts alone: --node NAME asks that host "
-    "through the agent here, --node PATH an agent here by its socket or data directory; from a "
-    "machine without an agent: ssh HOST muster ...";
+    "' is an address, and the ports of hosts answer only hosts: use --node NAME to ask that host "
+    "through the agent here, or --node PATH for an agent here by its socket or data directory; "
+    "from a machine without an agent: ssh HOST muster ...";
 
 std::string user_data_dir(const World& world) {
   const auto state_home = world.environment("XDG_STATE_HOME");
@@ -119,7 +119,7 @@ Result<std::vector<NodePlace>> node_places(const World& world, const std::string
     }
   }
   if (places.empty()) {
-    return Error{ErrorCode::kInvalid, "--node names nobody: it takes NAME or PATH, or several"};
+    return Error{ErrorCode::kInvalid, "--node is empty: give NAME or PATH, or several"};
   }
   return places;
 }

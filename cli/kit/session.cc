@@ -177,7 +177,7 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
     const bool is_plain = reply.is_from_node || reply.status == ResponseStatus::kUsage ||
                           reply.status == ResponseStatus::kDenied;
     if (!is_plain && nodes_count() > 1) {
-      reply.text = "none of the nodes " + all_nodes() + " answers; of the last: " + reply.text;
+      reply.text = "none of the nodes " + all_nodes() + " answers; the last one: " + reply.text;
     }
     fail(is_plain ? reply.status : ResponseStatus::kFailed, reply.text);
     return std::nullopt;

@@ -35,6 +35,9 @@ struct CommonOptions {
 };
 
 /// An answer, or the reason why it is missing: whether the node or the way to it failed.
+inline constexpr char kUnreadableAnswer[] =
+    "cannot read the node's answer: compare `muster version` here and there";
+
 struct Reply {
   agent::ResponseStatus status = agent::ResponseStatus::kOk;
   std::string text;          ///< One line when the status is not kOk.
@@ -97,7 +100,7 @@ class Session {
   template <class T>
   std::optional<T> understood(std::optional<T> value) {
     if (!value.has_value()) {
-      fail(agent::ResponseStatus::kFailed, kStrangeAnswer);
+      fail(agent::ResponseStatus::kFailed, kUnreadableAnswer);
     }
     return value;
   }
@@ -105,9 +108,6 @@ class Session {
   Status connect(const NodePlace& place, Duration timeout);
   void note_age(agent::Verb verb);
   std::string all_nodes() const;
-
-  static constexpr char kStrangeAnswer[] =
-      "the node's answer is not understood: compare `muster version` here and there";
 
   World& world_;
   CommonOptions common_;

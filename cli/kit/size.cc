@@ -33,7 +33,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   const Result<int> unit = size_unit_of(text.substr(digits));
   if (error != std::errc() || digits == 0 || !unit) {
     return Error{ErrorCode::kInvalid,
-                 "'" + std::string(text) + "' is no size: write 512M, 4G or 1T"};
+                 "'" + std::string(text) + "' is not a size: write 512M, 4G or 1T"};
   }
   const int bits = kBitsAUnit * *unit;
   if (count > UINT64_MAX >> bits) {

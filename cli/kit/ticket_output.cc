@@ -17,7 +17,7 @@ std::optional<int> TicketOutput::refusal(Session& session) const {
                : std::optional<int>(session.fail(
                      agent::ResponseStatus::kUsage,
                      "cannot write " + path_ + ": " + folder +
-                         " is no directory that you may write into, so no ticket was made"));
+                         " is not a directory that you can write to, so no ticket was made"));
   }
   if (force_) {
     return std::nullopt;
@@ -26,11 +26,10 @@ std::optional<int> TicketOutput::refusal(Session& session) const {
   if (why.empty()) {
     return std::nullopt;
   }
-  return session.fail(
-      agent::ResponseStatus::kUsage,
-      "stdout is " + why +
-          ", and anyone who reads that line can join: say --out FILE, which makes a "
-          "file for you alone, or --force");
+  return session.fail(agent::ResponseStatus::kUsage,
+                      "stdout is " + why +
+                          ", and anyone who reads that line can join: use --out FILE, which only "
+                          "you can read, or --force");
 }
 
 int TicketOutput::put(Session& session, const std::string& line) const {
@@ -39,10 +38,9 @@ int TicketOutput::put(Session& session, const std::string& line) const {
     return 0;
   }
   const Status written = session.world().tickets.write(path_, line + "\n");
-  return written
-             ? 0
-             : session.fail(agent::ResponseStatus::kFailed,
-                            written.error().text + "; nobody has the line, so the ticket is lost");
+  return written ? 0
+                 : session.fail(agent::ResponseStatus::kFailed,
+                                written.error().text + "; the ticket is lost");
 }
 
 }  // namespace muster::cli

@@ -411,7 +411,7 @@ Outcome dispatch(World& world, const Args& args) {
   if (entry == nullptr) {
     const std::string nearest = nearest_verb(name);
     return refuse(world, args,
-                  "'" + name + "' is no verb" +
+                  "'" + name + "' is not a verb" +
                       (nearest.empty() ? "; `muster --help` lists them"
                                        : "; did you mean " + nearest + "? (muster --help)"));
   }
@@ -451,6 +451,7 @@ const std::vector<ExitCode>& exit_codes() {
       {"7", "conflict with what is there"},
       {"75", "outcome unknown: repeat under the same key"},
       {"124", "the job's time limit passed"},
+      {"126", "the command cannot run; 127: not found"},
       {"128+n", "ended by signal n"},
   };
   return codes;

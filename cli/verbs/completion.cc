@@ -34,7 +34,7 @@ const std::vector<OptionValues>& option_values() {
       {"--pack", "island host rack spine any", ""},
       {"--on-lost-host", "requeue wait", ""},
       {"--isolation", "keep 10m 1h", ""},
-      {"--level", "debug info warn error", ""},
+      {"--level", "info warn alarm", ""},
       {"--log-level", "debug info warn error", ""},
       {"--by", "user type name", ""},
       {"-r|--rank", "all 0", ""},

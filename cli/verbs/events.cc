@@ -80,10 +80,10 @@ class Events final : public Verb {
   int show_job(Session& session) const {
     const auto number = parse_job(job_);
     if (!number || follow_ || !host_.empty() || !query_.names.empty() || !query_.severity.empty()) {
-      return session.fail(ResponseStatus::kUsage,
-                          !number ? "--job: " + number.error().text
-                                  : "--job goes with --since and -n alone: a job's history is no "
-                                    "host's events; `muster submit --wait` follows a job");
+      return session.fail(
+          ResponseStatus::kUsage,
+          !number ? "--job: " + number.error().text
+                  : "--job works only with --since and -n; `muster submit --wait` follows a job");
     }
     const auto detail = session.read<agent::JobDetail>(
         agent::Verb::kShow, agent::encode_payload(agent::JobRef{*number}));
@@ -131,7 +131,7 @@ class Events final : public Verb {
   Status take_level(const std::string& given) {
     if (std::find(levels().begin(), levels().end(), given) == levels().end()) {
       return Error{ErrorCode::kInvalid,
-                   "'" + given + "' is no level, these are: " + join(levels())};
+                   "'" + given + "' is not a level; the levels are: " + join(levels())};
     }
     query_.severity = given;
     return ok();

@@ -19,10 +19,10 @@ namespace {
 using agent::ResponseStatus;
 
 constexpr char kConsequence[] =
-    "if it is on and only cut off, ranks on it may run on beside those of a new attempt";
+    "if it is only cut off, its ranks may run beside those of a new attempt";
 constexpr char kConsequenceOfRanks[] =
-    "if some of their processes live, they run on beside those of a new attempt until its agent "
-    "is back and ends them";
+    "processes that are left run beside those of a new attempt until its agent is back and ends "
+    "them";
 
 class Fence final : public Verb {
  public:
@@ -44,9 +44,9 @@ class Fence final : public Verb {
     const agent::HostInfo& host = *found.host;
     if (!confirms(session, host)) {
       return session.fail(ResponseStatus::kUsage,
-                          "host " + name_ + " was not fenced: say --yes if " +
+                          "host " + name_ + " was not fenced: use --yes if you are sure that " +
                               (are_processes_gone_ ? "its processes are gone" : "it is off") +
-                              " for certain; " + consequence());
+                              "; " + consequence());
     }
     return fence(session, host);
   }
@@ -59,17 +59,15 @@ class Fence final : public Verb {
   bool confirms(Session& session, const agent::HostInfo& host) const {
     if (are_processes_gone_) {
       return confirmation_.is_agreed(session,
-                                     "Did you look on host " + host.name +
-                                         " itself, and is no process of its jobs left there?") &&
-             confirmation_.is_agreed(session, "Its grants end as if that were proven; " +
-                                                  std::string(consequence()) +
-                                                  ". Are you certain?");
+                                     "Did you check on host " + host.name +
+                                         " itself that no process of its jobs is left there?") &&
+             confirmation_.is_agreed(session, "Its leases end at once; " +
+                                                  std::string(consequence()) + ". Are you sure?");
     }
     const std::string state = host.detail.empty() ? host.state : host.state + ", " + host.detail;
-    return confirmation_.is_agreed(session, "host " + host.name + " is " + state + " for " +
-                                                format_age(host.since_ms) +
-                                                ". Its grants end as if its death were proven; " +
-                                                kConsequence + ". Is it off?");
+    return confirmation_.is_agreed(
+        session, "host " + host.name + " is " + state + " for " + format_age(host.since_ms) +
+                     ". Its leases end at once; " + kConsequence + ". Is it off?");
   }
 
   int fence(Session& session, const agent::HostInfo& host) const {

@@ -44,10 +44,9 @@ class HostOrder : public Verb {
     request.user = session.world().user_name();
     Reply reply = said(session, request);
     if (!reply.is_ok()) {
-      reply.text +=
-          reply.status == ResponseStatus::kUnknown
-              ? "; it may be said again: muster hosts " + std::string(word()) + " " + name_
-              : "";
+      reply.text += reply.status == ResponseStatus::kUnknown
+                        ? "; repeat with: muster hosts " + std::string(word()) + " " + name_
+                        : "";
       return session.fail(reply);
     }
     if (session.common().is_json) {
@@ -125,7 +124,7 @@ class Drain final : public HostOrder {
   Status check() const override {
     return requeue_ && deadline_.has_value()
                ? Status(Error{ErrorCode::kInvalid,
-                              "--requeue is at once, --deadline later: choose one"})
+                              "--requeue acts at once and --deadline later: choose one"})
                : ok();
   }
   std::string arguments(const agent::HostInfo& host) const override {
@@ -137,7 +136,7 @@ class Drain final : public HostOrder {
     if (host.is_voter) {
       session.note(
           "host " + host.name +
-          " goes on voting: a drain is about its GPUs; `muster quorum remove` takes a vote");
+          " keeps its vote: a drain affects only its GPUs; `muster quorum remove` takes the vote");
     }
     const auto uses = read_host_uses(session, true);
     const bool is_known = uses.has_value() && uses->contains(host.id);
@@ -195,15 +194,16 @@ class RevokeHost final : public HostOrder {
   std::string_view done() const override { return "revoked"; }
   std::string asks(const agent::HostInfo& host) const override {
     return "host " + host.name + " (" + host.state +
-           ") is thrown out for good, its open tickets end, and its jobs run elsewhere. Revoke it?";
+           ") is expelled for good, its open tickets are revoked, and its jobs run elsewhere. "
+           "Revoke it?";
   }
   Reply said(Session& session, const agent::Request& request) const override {
     return said_until_spared(session, request);
   }
   void tell_more(Session& session, const agent::HostInfo&) const override {
     session.note(
-        "its keys are refused; what ran there is placed again once it must have ended; to come "
-        "back it joins as another host, with a new data directory and a ticket");
+        "its keys are refused from now on; its jobs run elsewhere once they must have ended there; "
+        "to come back it joins as a new host, with a new data directory and a ticket");
   }
 };
 
@@ -222,11 +222,11 @@ class SetHost final : public HostOrder {
  protected:
   agent::Verb verb() const override { return agent::Verb::kSetHost; }
   std::string_view word() const override { return "set"; }
-  std::string_view done() const override { return "set"; }
+  std::string_view done() const override { return "changed"; }
   Status check() const override {
     return vouch_ == agent::Wish::kAsItIs && vote_ == agent::Wish::kAsItIs
                ? Status(Error{ErrorCode::kInvalid,
-                              "say which right: --may-vouch yes|no, --may-vote yes|no, or both"})
+                              "give --may-vouch yes|no, --may-vote yes|no, or both"})
                : ok();
   }
   std::string arguments(const agent::HostInfo& host) const override {
@@ -238,10 +238,10 @@ class SetHost final : public HostOrder {
   void tell_more(Session& session, const agent::HostInfo&) const override {
     if (vote_ != agent::Wish::kAsItIs) {
       session.note(vote_ == agent::Wish::kYes
-                       ? "it gets the authority's secret: the authority is replaced for that, see "
-                         "`muster keys`; `muster quorum add` makes it a voter"
-                       : "it had the authority's secret: the authority is replaced, see `muster "
-                         "keys`");
+                       ? "the authority is being replaced, so that it gets the new secret: see "
+                         "`muster keys`; then `muster quorum add` makes it a voter"
+                       : "it knew the authority's secret, so the authority is being replaced: see "
+                         "`muster keys`");
     }
   }
 
@@ -254,9 +254,8 @@ class SetHost final : public HostOrder {
           wish = given == "yes"  ? agent::Wish::kYes
                  : given == "no" ? agent::Wish::kNo
                                  : agent::Wish::kAsItIs;
-          return wish == agent::Wish::kAsItIs
-                     ? Status(Error{ErrorCode::kInvalid, "yes or no is wanted"})
-                     : ok();
+          return wish == agent::Wish::kAsItIs ? Status(Error{ErrorCode::kInvalid, "give yes or no"})
+                                              : ok();
         },
         help, "yes|no");
   }

@@ -194,7 +194,7 @@ class Hosts final : public Verb {
                                        table + voters_text(*list) + withheld_text(*list, uses) +
                                        totals_text(*list, uses));
     if (!uses.has_value()) {
-      session.note("no voter could be asked: what is used and what is drained is not known");
+      session.note("no voter could be reached, so used GPUs and drains are not known");
     }
     if (hidden > 0) {
       session.note(std::to_string(hidden) + (hidden == 1 ? " host that is" : " hosts that are") +

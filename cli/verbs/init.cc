@@ -20,7 +20,7 @@ class Init final : public Verb {
         "--expect",
         [this](const std::string& given) -> Status {
           expect_ = given == "1" ? 1 : given == "3" ? 3 : given == "5" ? 5 : 0;
-          return expect_ != 0 ? ok() : Status(Error{ErrorCode::kInvalid, "1, 3 or 5 is wanted"});
+          return expect_ != 0 ? ok() : Status(Error{ErrorCode::kInvalid, "give 1, 3 or 5"});
         },
         "Number of founding hosts, voters from the start; 1 tolerates no failed host (default 1)",
         "1|3|5");
@@ -81,12 +81,13 @@ class Init final : public Verb {
     }
     const auto quorum = agent::decode_payload<agent::QuorumInfo>(
         contact_.is_wanted() ? session.exchange(question).response.payload : "");
-    session.out() << (session.common().is_json ? agent::founding_json(1, "", "")
-                      : quorum.has_value()
-                          ? "cluster " + quorum->cluster.short_hex() +
-                                " is founded; `muster ticket` lets other hosts join"
-                          : "the agent founds a cluster now; `muster quorum` shows when it is done")
-                  << "\n";
+    session.out()
+        << (session.common().is_json ? agent::founding_json(1, "", "")
+            : quorum.has_value()
+                ? "cluster " + quorum->cluster.short_hex() +
+                      " is founded; `muster ticket` lets other hosts join"
+                : "the agent is creating the cluster; `muster quorum` shows when it is ready")
+        << "\n";
     return 0;
   }
 

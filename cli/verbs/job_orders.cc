@@ -153,7 +153,7 @@ class JobOrders final : public Verb {
     }
     failed =
         session.fail(ResponseStatus::kUsage, "nothing was done: to " + std::string(word_.name) +
-                                                 " " + what + " at once, say --yes");
+                                                 " " + what + " at once, use --yes");
     return false;
   }
 
@@ -242,7 +242,7 @@ class JobOrders final : public Verb {
     auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
     if (!detail.has_value()) {
       reply.status = ResponseStatus::kFailed;
-      reply.text = "the node's answer is not understood";
+      reply.text = kUnreadableAnswer;
     }
     return detail;
   }

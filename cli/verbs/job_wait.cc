@@ -83,7 +83,7 @@ std::optional<int> leave_or_cancel(Session& session, JobId job) {
   const std::string number = text_of(job);
   if (session.world().terminal.ask) {
     const auto answer = session.world().terminal.ask("\ncancel job " + number +
-                                                     ", or leave it to itself? [cancel/leave] ");
+                                                     ", or let it run on? [cancel/leave] ");
     if (answer == "cancel" || answer == "c") {
       agent::Request request;
       request.verb = agent::Verb::kCancel;
@@ -96,7 +96,7 @@ std::optional<int> leave_or_cancel(Session& session, JobId job) {
       session.note("job " + number + " was not cancelled: " + reply.text);
     }
   }
-  session.note("job " + number + " goes on by itself: muster show " + number);
+  session.note("job " + number + " runs on: muster show " + number);
   return kExitInterrupted;
 }
 
@@ -115,7 +115,7 @@ int wait_for_end(Session& session, JobId job, const std::string& key) {
     if (reply.is_ok()) {
       const auto detail = agent::decode_payload<agent::JobDetail>(reply.response.payload);
       if (!detail.has_value()) {
-        return session.fail(ResponseStatus::kFailed, "the node's answer is not understood");
+        return session.fail(ResponseStatus::kFailed, kUnreadableAnswer);
       }
       last_word = now;
       if (agent::is_ended(detail->summary.state)) {

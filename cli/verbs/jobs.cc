@@ -149,7 +149,7 @@ Result<std::vector<const JobColumn*>> columns_named(const std::string& names) {
                                     [&](const JobColumn& each) { return each.name == name; });
     if (found == kColumns.end()) {
       return Error{ErrorCode::kInvalid,
-                   "'" + name + "' is no column, these are: " + join(job_column_names())};
+                   "'" + name + "' is not a column; the columns are: " + join(job_column_names())};
     }
     columns.push_back(&*found);
     start = end + 1;
@@ -279,7 +279,7 @@ class Jobs final : public Verb {
       return columns.error();
     }
     if (columns->size() != 1) {
-      return Error{ErrorCode::kInvalid, "one column, please"};
+      return Error{ErrorCode::kInvalid, "give one column"};
     }
     sort_ = columns->front();
     return ok();

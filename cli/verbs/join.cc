@@ -36,14 +36,13 @@ class Join final : public Verb {
     if (!is_line) {
       Result<std::string> read = session.world().tickets.read(line);
       if (!read) {
-        return session.fail(
-            read.error().code == ErrorCode::kDenied ? agent::ResponseStatus::kDenied
-                                                    : agent::ResponseStatus::kUsage,
-            read.error().code == ErrorCode::kDenied
-                ? read.error().text
-                : read.error().text +
-                      ", and it is no ticket either: give the line that `muster ticket` "
-                      "printed, a file that holds it, or - for stdin");
+        return session.fail(read.error().code == ErrorCode::kDenied ? agent::ResponseStatus::kDenied
+                                                                    : agent::ResponseStatus::kUsage,
+                            read.error().code == ErrorCode::kDenied
+                                ? read.error().text
+                                : read.error().text +
+                                      ", and it is not a ticket either: give the line that `muster "
+                                      "ticket` printed, a file that holds it, or - for stdin");
       }
       line = std::move(read).value();
     }

@@ -87,13 +87,12 @@ class RotateKeys final : public Verb {
 
   int run(Session& session) override {
     if ((name_.empty() ? 0 : 1) + (all_ ? 1 : 0) + (authority_ ? 1 : 0) != 1) {
-      return session.fail(ResponseStatus::kUsage,
-                          "say which: a host's NAME, --all, or --authority");
+      return session.fail(ResponseStatus::kUsage, "give a host's NAME, --all, or --authority");
     }
     if (authority_ &&
         !confirmation_.is_agreed(session,
-                                 "The authority that signs every member is replaced for good, and "
-                                 "tickets made until now name the old one. Replace it?")) {
+                                 "The authority, which signs the membership list, is replaced for "
+                                 "good. Open tickets stay valid. Replace it?")) {
       return confirmation_.refuse(session, "the authority was not replaced");
     }
     agent::RotateArgs args;
@@ -159,10 +158,10 @@ class RotateKeys final : public Verb {
       }
       clock.sleep(kLookAgain);
     }
-    return session.fail(ResponseStatus::kUnknown, std::to_string(open) +
-                                                      (open == 1 ? " host" : " hosts") +
-                                                      " to go after " + format_duration(patience_) +
-                                                      ": it goes on by itself, see `muster keys`");
+    return session.fail(ResponseStatus::kUnknown,
+                        std::to_string(open) + (open == 1 ? " host" : " hosts") + " to go after " +
+                            format_duration(patience_) +
+                            ": the rotation continues, see `muster keys`");
   }
 
   int done(Session& session, bool is_over) const {
@@ -175,7 +174,7 @@ class RotateKeys final : public Verb {
                                 : all_     ? "all link keys were"
                                            : "the link key of host " + name_ + " was";
     session.out() << printable(is_over ? subject + " replaced"
-                                       : "asked for: `muster keys` shows how far it is")
+                                       : "rotation started: `muster keys` shows its progress")
                   << "\n";
     return 0;
   }

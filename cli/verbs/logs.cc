@@ -56,7 +56,7 @@ class Logs final : public Verb {
 
   int run(Session& session) override {
     if (job_ == JobId()) {
-      return session.fail(agent::ResponseStatus::kUsage, "no job is named: give its number");
+      return session.fail(agent::ResponseStatus::kUsage, "no job given: give its number");
     }
     if (tasks_.has_value()) {
       return ArrayLogs(of_tasks(*tasks_)).run(session);

@@ -152,7 +152,7 @@ class Manual final : public Verb {
       show(session, topic->page());
     } else {
       return session.fail(agent::ResponseStatus::kNotFound,
-                          "'" + verb_ + "' is no verb; `muster --help` lists them");
+                          "'" + verb_ + "' is not a verb; `muster --help` lists them");
     }
     return 0;
   }

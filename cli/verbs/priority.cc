@@ -39,7 +39,7 @@ class Priority final : public Verb {
     Reply reply = exchange_with_retries(session, request).reply;
     if (!reply.is_ok()) {
       reply.text += reply.status == ResponseStatus::kUnknown
-                        ? "; it may be said again: muster priority " + job_ + " -- " + priority_
+                        ? "; repeat with: muster priority " + job_ + " -- " + priority_
                         : "";
       return session.fail(reply);
     }

@@ -74,15 +74,15 @@ std::string voters_table(const agent::QuorumInfo& quorum, const Screen& screen) 
 std::string birth_text(const agent::QuorumInfo& quorum) {
   if (quorum.founders_wanted > 0) {
     const std::uint64_t met = std::min(quorum.founders_met, quorum.founders_wanted);
-    return "a cluster is being born: " + std::to_string(met) + " of " +
+    return "the cluster is being founded: " + std::to_string(met) + " of " +
            std::to_string(quorum.founders_wanted) +
            " founders are here: give the others\nthe ticket that `muster init` printed (muster "
            "join)\n";
   }
   if (!quorum.seeds_unmet.empty()) {
-    return "no quorum was met yet: this node joins through its seeds\n";
+    return "no quorum found yet: this host joins through its seeds\n";
   }
-  return "no quorum was met yet\n";
+  return "no quorum found yet\n";
 }
 
 class Quorum final : public Verb {

@@ -58,8 +58,9 @@ class QuorumChange final : public Verb {
     if (kind_.action == QuorumAction::kRemove && !yes_) {
       const std::string warning = why_not_remove(session, wish.host);
       if (!warning.empty() && !confirms(session, warning)) {
-        return session.fail(ResponseStatus::kUsage, "host " + name_ + " keeps its vote: " +
-                                                        warning + "; --yes if that is meant");
+        return session.fail(
+            ResponseStatus::kUsage,
+            "host " + name_ + " keeps its vote: " + warning + "; use --yes to remove it anyway");
       }
     }
     agent::Request request;
@@ -105,7 +106,7 @@ class QuorumChange final : public Verb {
       return "";
     }
     return "of the " + std::to_string(left) + (left == 1 ? " voter" : " voters") +
-           " that are left none may fail, or nothing more is placed";
+           " that are left none may fail, else nothing more is placed";
   }
 
   bool confirms(Session& session, const std::string& warning) const {
@@ -124,7 +125,7 @@ class QuorumChange final : public Verb {
       session.out() << "another voter leads: `muster quorum` says which\n";
     } else {
       session.out() << "host " << printable(name_) << " "
-                    << (kind_.action == QuorumAction::kRemove ? "votes no more" : kind_.done)
+                    << (kind_.action == QuorumAction::kRemove ? "no longer votes" : kind_.done)
                     << (detail.empty() ? "" : ": " + printable(detail)) << "\n";
     }
   }

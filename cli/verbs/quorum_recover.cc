@@ -78,7 +78,7 @@ class QuorumRecover final : public Verb {
     }
     if (!yes_ && !confirms(session, *chosen)) {
       return session.fail(ResponseStatus::kUsage,
-                          "nothing was changed: say --yes if the other voters are gone for good");
+                          "nothing was changed: use --yes if the other voters are gone for good");
     }
     return recover(session, *chosen);
   }
@@ -125,7 +125,7 @@ class QuorumRecover final : public Verb {
     });
     if (named == found_.end()) {
       exit_code_ = session.fail(ResponseStatus::kConflict,
-                                "host " + name_ + " is no voter with a copy of the log");
+                                "host " + name_ + " is not a voter with a copy of the log");
       return nullptr;
     }
     return &*named;
@@ -153,30 +153,33 @@ class QuorumRecover final : public Verb {
   std::string consequences(const RecoveryInfo& chosen) const {
     const std::string last = std::to_string(chosen.last.value());
     std::string text =
-        chosen.has_rival ? "The quorum was recovered twice under one epoch: this ends both.\n" : "";
-    text +=
-        "The quorum would go on from " + chosen.host_name + ", whose log ends at " + last + ".\n";
+        chosen.has_rival
+            ? "The quorum was recovered twice under one epoch: this recovery replaces both.\n"
+            : "";
+    text += "The quorum would continue from host " + chosen.host_name +
+            ", with a log up to entry " + last + ".\n";
     const std::uint64_t unsure = chosen.last.value() - chosen.commit.value();
     if (unsure > 0) {
-      text += "Kept although nobody knows whether they were acknowledged: " +
+      text += "Kept, although it is not known whether they were acknowledged: entries " +
               std::to_string(chosen.commit.value() + 1) + " to " + last + ".\n";
     }
     for (const RecoveryInfo& other : found_) {
       if (knows_less(chosen, other)) {
-        text += "Lost that " + other.host_name + " still has: what lies behind " + last + ", to " +
-                std::to_string(other.last.value()) + ".\n";
+        text += "Lost, although host " + other.host_name + " still has them: entries after " +
+                last + " up to " + std::to_string(other.last.value()) + ".\n";
       }
     }
     text +=
-        "Lost if there was any: what the voters that do not answer logged behind " + last +
-        ", submits that were answered among it.\n"
-        "Running gangs go on; new ones wait until each live host has said what it runs, at most "
+        "Lost, if there are any: entries after " + last +
+        " that only the missing voters have, with submits that were acknowledged.\n"
+        "Running gangs go on. New ones wait until each live host has reported what it runs, at "
+        "most "
         "30 s.\n"
         "No leader was heard for " +
         format_age(chosen.idle_ms) +
-        ". A gang ends by itself when its isolation limit passes without one\n(default: 2m on "
-        "one host, 10m on several).\n"
-        "Voters that come back later give their old log up and join the new quorum.\n";
+        ". Without a leader a gang stops at its isolation limit\n(default: 2m on one host, 10m on "
+        "several).\n"
+        "Voters that come back later discard their old log and join the new quorum.\n";
     return text;
   }
 
@@ -185,8 +188,8 @@ class QuorumRecover final : public Verb {
       return false;
     }
     const auto answer = session.world().terminal.ask(
-        printable("Are the others gone for good, and shall it go on from " + chosen.host_name +
-                  "? [yes/no] "));
+        printable("Are the other voters gone for good, and should the quorum continue from host " +
+                  chosen.host_name + "? [yes/no] "));
     return answer == "yes" || answer == "y";
   }
 
@@ -224,9 +227,10 @@ class QuorumRecover final : public Verb {
       session.progress("waiting for host " + chosen.host_name + " to lead");
       world.clock.sleep(kLookEvery);
     }
-    return session.fail(ResponseStatus::kUnknown,
-                        "host " + chosen.host_name +
-                            " was told, and nobody leads yet: see `muster quorum` and its log");
+    return session.fail(
+        ResponseStatus::kUnknown,
+        "host " + chosen.host_name +
+            " took the order, but no leader is elected yet: see `muster quorum` and its log");
   }
 
   std::string name_;

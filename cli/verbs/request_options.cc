@@ -90,10 +90,10 @@ void RequestOptions::describe(Options& options) {
         const auto value = thousandths(number);
         cpus_.is_given = true;
         cpus_.value = value.value_or(0);
-        return value.has_value() ? ok()
-                                 : Status(invalid("'" + text +
-                                                  "' is no number of CPUs: write 12, "
-                                                  "0.5 or 12/gpu"));
+        return value.has_value()
+                   ? ok()
+                   : Status(invalid("'" + text +
+                                    "' is not a number of CPUs: write 12, 0.5 or 12/gpu"));
       },
       "CPUs per rank, or per GPU with /gpu: 0.5, 12 or 12/gpu (default each GPU's share of its "
       "host, or 1 per rank without GPUs)",
@@ -155,7 +155,8 @@ Status RequestOptions::accept_gpus(const std::string& text) {
   const auto first = whole(std::string_view(text).substr(0, x));
   const auto each = x == std::string::npos ? first : whole(std::string_view(text).substr(x + 1));
   if (!first.has_value() || !each.has_value()) {
-    return invalid("'" + text + "' is no count: write 16, or 2x8 for 8 on each of 2 hosts");
+    return invalid("'" + text +
+                   "' is not a number of GPUs: write 16, or 2x8 for 8 on each of 2 hosts");
   }
   if (x != std::string::npos && (*first == 0 || *each == 0)) {
     return invalid("'" + text + "' has no GPUs: write 2x8, or 0 beside --ranks");
@@ -191,7 +192,7 @@ Status RequestOptions::accept_pack(const std::string& text) {
     return wait.error();
   }
   if (named_.pack == Pack::kAny || *wait == Duration(0)) {
-    return invalid("'" + text + "' waits for nothing: write rack@10m");
+    return invalid("'" + text + "' has no closeness to wait for: write rack@10m");
   }
   named_.pack_wait = *wait;
   return ok();
@@ -204,7 +205,7 @@ Status RequestOptions::add_names(std::vector<std::string>& names, const std::str
       return invalid("'" + text + "' has an empty or very long name in it");
     }
     if (are_labels && !is_label(part)) {
-      return invalid("'" + part + "' is no label: write key=value or key");
+      return invalid("'" + part + "' is not a label: write key=value or key");
     }
     if (std::find(names.begin(), names.end(), part) == names.end()) {
       names.push_back(std::move(part));
@@ -230,7 +231,7 @@ Result<std::uint64_t> RequestOptions::per_unit(const Amount& amount, const std::
 Result<Request> RequestOptions::request() const {
   Request request = named_;
   if (gpus_ == 0 && ranks_ == 0) {
-    return invalid("--gpus 0: say with --ranks how many ranks there are without GPUs");
+    return invalid("--gpus 0 needs --ranks N, the number of ranks");
   }
   if (gpus_ != 0 && ranks_ != 0) {
     return invalid(

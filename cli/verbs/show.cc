@@ -160,8 +160,8 @@ std::string spec_text(const scheduler::JobSpec& spec, const Screen& screen) {
 /// Hosts may be set differently; the one that answers speaks for itself.
 std::string output_text(const agent::OutputRule& rule, const std::string& host) {
   return "output     kept " + format_duration(std::chrono::milliseconds(rule.age_ms)) +
-         " after the end, at most " + format_size(rule.bytes) + " and " +
-         std::to_string(rule.files) + " files a host (as host " + host + " is set)\n";
+         " after the end, up to " + format_size(rule.bytes) + " or " + std::to_string(rule.files) +
+         " files on a host (set on " + host + ")\n";
 }
 
 /// Enough of a UUID to tell the GPUs of a host apart; --json has the whole.

@@ -11,15 +11,15 @@ constexpr std::string_view kTasks =
     "there is one rank a GPU (--gpus 16); without GPUs write --gpus 0 --ranks 16";
 constexpr std::string_view kOfHosts = "write --gpus HOSTSxN, as --gpus 1x8, and --gpu-type H100";
 constexpr std::string_view kPartition =
-    "there are no partitions: --gpu-type, --label and --host say which hosts";
-constexpr std::string_view kOutput = "output is kept by itself: muster logs JOB, --stderr";
+    "there are no partitions: choose hosts with --gpu-type, --label and --host";
+constexpr std::string_view kOutput = "output is always kept: muster logs JOB, --stderr";
 constexpr std::string_view kDependency =
-    "jobs that wait for others are not there yet: in a script, muster submit --wait goes on after "
-    "the end";
+    "dependencies are not supported yet: in a script, start the next job after muster submit "
+    "--wait";
 constexpr std::string_view kAccount =
     "there are no accounts yet: `muster usage` counts by user, type and name";
 constexpr std::string_view kMail =
-    "mail is not there yet: muster submit --wait, or events -f, in a script";
+    "mail is not supported yet: use muster submit --wait, or events -f, in a script";
 constexpr std::string_view kName = "write --name NAME";
 constexpr std::string_view kCpus = "write --cpus N, of each rank, or --cpus N/gpu";
 constexpr std::string_view kArray = "write --array 0-99%10";
@@ -29,7 +29,7 @@ constexpr std::string_view kLabel = "write --label KEY=VALUE";
 constexpr std::string_view kPriority = "write --priority N: higher goes first";
 constexpr std::string_view kDirectory = "write --cwd DIR";
 constexpr std::string_view kGpus = "write --gpus N";
-constexpr std::string_view kLater = "that is not there yet";
+constexpr std::string_view kLater = "not supported yet";
 
 constexpr std::array<OptionHint, 56> kSubmit = {{
     {"--time", kTime},
@@ -78,7 +78,7 @@ constexpr std::array<OptionHint, 56> kSubmit = {{
     {"-C", kLabel},
     {"--exclusive", "ask for all GPUs of a host: --gpus 1x8"},
     {"--export", "write -e NAME, -e NAME=VALUE, --env-all or --env-none"},
-    {"--requeue", "what a lost host ended runs again by itself; --retries N does for failures"},
+    {"--requeue", "a job that lost its host runs again by itself; --retries N is for failures"},
     {"--no-requeue",
      "write --on-lost-host wait: then nothing runs again before its host is proven dead"},
     {"--test-only", "write --dry-run"},
@@ -89,13 +89,13 @@ constexpr std::array<OptionHint, 56> kSubmit = {{
     {"--begin", kLater},
     {"--reservation", kLater},
     {"--licenses", kLater},
-    {"--signal", "TERM comes --grace before KILL, and that is all there is yet"},
+    {"--signal", "only TERM is sent, --grace before KILL"},
 }};
 
 constexpr std::array<OptionHint, 11> kJobs = {{
-    {"--me", "one's own jobs are shown anyway; --all shows the others"},
-    {"--jobs", "write the numbers alone: muster jobs 7 9-12"},
-    {"-j", "write the numbers alone: muster jobs 7 9-12"},
+    {"--me", "your own jobs are always listed; --all adds those of others"},
+    {"--jobs", "give only the numbers: muster jobs 7 9-12"},
+    {"-j", "give only the numbers: muster jobs 7 9-12"},
     {"--states", "write --state running,queued"},
     {"-T", "write --state running,queued"},
     {"--start", "muster why JOB says what it waits for"},

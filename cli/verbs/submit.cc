@@ -48,7 +48,7 @@ class Submit final : public Verb {
     }
     if (const auto names = options_.overruled(); !names.empty()) {
       session.note(join(names) + (names.size() == 1 ? " is" : " are") +
-                   " set for each rank by Muster: what was given is not used");
+                   " set for each rank by Muster: your value is ignored");
     }
     if (const std::string given = options_.name(); !given.empty() && given != submit->spec.name) {
       session.note("the name is kept as '" + submit->spec.name +
@@ -64,8 +64,7 @@ class Submit final : public Verb {
     }
     const auto accepted = agent::decode_payload<agent::JobRef>(reply.response.payload);
     if (!accepted.has_value()) {
-      return session.fail(ResponseStatus::kUnknown,
-                          "the node's answer is not understood" + repeat_line(*submit));
+      return session.fail(ResponseStatus::kUnknown, kUnreadableAnswer + repeat_line(*submit));
     }
     const std::string named = "job " + text_of(accepted->job);
     if (session.common().is_json && wait_) {

@@ -149,9 +149,8 @@ Status SubmitOptions::accept_array(const std::string& text) {
   const std::size_t percent = text.find('%');
   const auto at_once = percent == std::string::npos ? Result<std::uint64_t>(1)
                                                     : parse_number(text.substr(percent + 1));
-  const Error none = wrong("'" + text +
-                           "' is no array: give first and last number, as 0-999, "
-                           "with a step as 0-99:2, or a list as 1,3,5-7; behind it %50");
+  const Error none = wrong(
+      "'" + text + "' is not an array: write 0-999, 0-99:2 or 1,3,5-7; add %50 to run 50 at once");
   if (!at_once || *at_once == 0) {
     return none;
   }

@@ -29,8 +29,7 @@ class MakeTicket final : public Verb {
  public:
   void describe(Options& options) override {
     options.number("--uses", ticket_.uses, "Number of hosts that may join");
-    options.duration("--ttl", ttl_,
-                     "Let hosts join for this long; the time stands still without a leader",
+    options.duration("--ttl", ttl_, "Let hosts join for this long; the time stops without a leader",
                      std::chrono::seconds(1));
     options.text("--host", ticket_.host_name, "Let only the host of this name join", "NAME");
     options.flag("--may-vote", ticket_.may_vote,
@@ -88,6 +87,15 @@ class MakeTicket final : public Verb {
   Duration ttl_ = kTtl;
 };
 
+/// "open", or what ended it: "was used 2 times, its limit".
+std::string state_of(const agent::TicketInfo& ticket) {
+  constexpr std::string_view kSubject = "the ticket ";
+  const std::string& why_not = ticket.why_not;
+  return why_not.empty()                 ? "open"
+         : why_not.starts_with(kSubject) ? why_not.substr(kSubject.size())
+                                         : why_not;
+}
+
 class ListTickets final : public Verb {
  public:
   void describe(Options& options) override {
@@ -120,7 +128,7 @@ class ListTickets final : public Verb {
                  ticket.why_not.empty() ? format_age(ticket.ends_in_ms) : "-",
                  (ticket.host_name.empty() ? "any host" : ticket.host_name) +
                      (rights.empty() ? "" : " (" + rights + ")"),
-                 ticket.by, ticket.why_not.empty() ? "open" : ticket.why_not});
+                 ticket.by, state_of(ticket)});
     }
     session.out() << table.text(session.screen());
     return 0;
@@ -158,10 +166,10 @@ class RevokeTicket final : public Verb {
     if (!reply.is_ok()) {
       return session.fail(reply);
     }
-    session.out() << (session.common().is_json ? agent::ticket_json(name_of(*found), "", "")
-                                               : "ticket " + name_of(*found) +
-                                                     " lets nobody in any more; who joined with "
-                                                     "it stays a member")
+    session.out() << (session.common().is_json
+                          ? agent::ticket_json(name_of(*found), "", "")
+                          : "ticket " + name_of(*found) +
+                                " admits no more hosts; hosts that joined with it stay members")
                   << "\n";
     return 0;
   }

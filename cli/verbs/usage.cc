@@ -64,7 +64,7 @@ class Usage final : public Verb {
                                 : list->days == 1 ? "1 day of"
                                                   : std::to_string(list->days) + " days of";
     session.note("GPU-hours of " + of_what +
-                 " cluster time, which stands still without a leader: no bill");
+                 " cluster time, which stops without a leader: not for billing");
     if (list->rows_left_out > 0) {
       session.note(std::to_string(list->rows_left_out) + " more rows are not shown");
     }

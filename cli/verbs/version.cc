@@ -45,7 +45,7 @@ class Version final : public Verb {
     if (node.has_value()) {
       session.out() << node_line(*node);
     } else {
-      session.note(reply.is_ok() ? "the node's answer is not understood" : reply.text);
+      session.note(reply.is_ok() ? kUnreadableAnswer : reply.text);
     }
     return 0;
   }

@@ -24,7 +24,7 @@ class Why final : public Verb {
 
   int run(Session& session) override {
     if (job_ == JobId()) {
-      return session.fail(agent::ResponseStatus::kUsage, "no job is named: give its number");
+      return session.fail(agent::ResponseStatus::kUsage, "no job given: give its number");
     }
     const auto why =
         session.read<agent::WhyInfo>(agent::Verb::kWhy, agent::encode_payload(agent::JobRef{job_}));

@@ -26,10 +26,10 @@ std::string plural(std::uint64_t count, const std::string& noun) {
 std::string tally_text(const agent::WhyHostInfo& why) {
   const std::uint64_t observers = why.claims.size() + why.content.size();
   if (why.host.state == "left") {
-    return "it said goodbye: nobody watches it";
+    return "it left the cluster: no host watches it";
   }
   if (observers == 0) {
-    return "nobody watches it yet";
+    return "no host watches it yet";
   }
   if (why.claims.empty()) {
     return observers == 1 ? "its one observer hears it"
@@ -98,7 +98,7 @@ class WhyHost final : public Verb {
       table.add({claim.observer, claim_text(claim), format_age(claim.age_ms)});
     }
     for (const std::string& observer : why.content) {
-      table.add({observer, "none: it hears it", ""});
+      table.add({observer, "none, it hears it", ""});
     }
     session.out() << "\n" << table.text(session.screen());
     if (!why.events.empty()) {

@@ -36,7 +36,7 @@ std::string ahead_text(const agent::WhyInfo& why, std::uint64_t count) {
   const std::uint64_t more = count - why.ahead.size();
   return "ahead    " + names_of(why.ahead) +
          (more == 0 ? "" : " and " + std::to_string(more) + " more") + "\n" +
-         "turn     it is tried once " +
+         "turn     comes once " +
          (count == 1 ? "the job ahead of it has started\n"
                      : "the " + std::to_string(count) + " jobs ahead of it have started\n");
 }
@@ -47,7 +47,9 @@ std::string withheld_text(const agent::WhyInfo& why) {
     parts.push_back(std::to_string(withheld.gpus) + " (" + withheld.reason + ")");
   }
   return (parts.empty() ? "" : "withheld " + join(parts) + "\n") +
-         (why.left_out.empty() ? "" : "left out " + join(why.left_out) + ": refused it, or late\n");
+         (why.left_out.empty()
+              ? ""
+              : "left out " + join(why.left_out) + ": refused it or answered late\n");
 }
 
 /// Which hosts can hold some of it now, and what stands against the others.
@@ -55,15 +57,15 @@ std::string hosts_text(const agent::WhyInfo& why) {
   if (why.wanted == 0 || why.lacking == 0) {
     return "";
   }
-  std::vector<std::string> parts = {std::to_string(why.open_hosts) + " could hold some of it"};
+  std::string text = "hosts    " + std::to_string(why.open_hosts) + " could hold a part of it";
   for (const agent::WhyFilter& filter : why.filters) {
-    parts.push_back(std::to_string(filter.hosts) + " " + filter.reason);
+    text += "; " + std::to_string(filter.hosts) + ": " + filter.reason;
   }
-  std::string text = "hosts    " + join(parts) + "\n";
+  text += "\n";
   std::vector<std::string> levels;
   for (const agent::WhyLevel& level : why.largest) {
     levels.push_back(std::to_string(level.units) +
-                     (level.level == "any" ? " at all" : " in one " + level.level));
+                     (level.level == "any" ? " in total" : " in one " + level.level));
   }
   return text + (levels.empty() ? "" : "largest  " + join(levels) + "\n");
 }
@@ -92,8 +94,8 @@ std::string change_text(const agent::WhyInfo& why) {
     text += "starts   now, if " + names_of(why.would_start) + " ended\n";
   }
   if (why.fits_now > 0 && why.fits_now < why.wanted) {
-    text += "fits     with " + std::to_string(why.fits_now) + (why.has_gpus ? " GPUs" : " ranks") +
-            " it would start now\n";
+    text += "fits     with " + std::to_string(why.fits_now) + (why.has_gpus ? " GPU" : " rank") +
+            (why.fits_now == 1 ? "" : "s") + " it would start now\n";
   }
   return text;
 }

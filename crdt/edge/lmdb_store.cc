@@ -83,9 +83,9 @@ bool is_damage(int code) {
 std::string advice(Environment environment) {
   switch (environment) {
     case Environment::kRaft:
-      return "set it aside: this host then takes a new seat";
+      return "move it aside: this host then gets the log from the other voters";
     case Environment::kId:
-      return "move the data directory away and start anew: this host then joins as a new one";
+      return "move the data directory away and start again: this host then joins as a new one";
     case Environment::kState:
       return "delete it: it is rebuilt from the peers";
   }

@@ -125,7 +125,7 @@ Status check_word_name(std::string_view name, std::string_view what) {
     return ok();
   }
   return Error{ErrorCode::kInvalid,
-               shown(name) + " is no name for a " + std::string(what) + ": " +
+               shown(name) + " is not a valid name for a " + std::string(what) + ": " +
                    (is_ipv4_address(name) ? "it is an address; " : "") +
                    "letters, digits and . _ - are allowed, a letter, digit or _ first, at most " +
                    std::to_string(kWordNameBytesMax)};
@@ -136,7 +136,7 @@ Status check_line_name(std::string_view name, std::string_view what) {
     return ok();
   }
   return Error{ErrorCode::kInvalid,
-               shown(name) + " is no name for a " + std::string(what) +
+               shown(name) + " is not a valid name for a " + std::string(what) +
                    ": it may hold letters, signs and blanks, no line break or other control "
                    "character, and no blank at its ends"};
 }

@@ -86,7 +86,7 @@ std::string why_not_secret(int descriptor) {
     return "";
   }
   if (!is_of_us(facts)) {
-    return "a file of another user, with the id " + std::to_string(facts.st_uid);
+    return "a file of another user, uid " + std::to_string(facts.st_uid);
   }
   if ((facts.st_mode & kOfOthers) == 0 ||
       (facts.st_nlink == 1 && is_behind_a_closed_directory(descriptor))) {
@@ -103,13 +103,13 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) 
   }
   const std::string open_to = why_not_secret(file);
   Result<std::string> text =
-      open_to.empty()
-          ? read_all(file, path, bytes_max)
-          : Result<std::string>(Error{ErrorCode::kDenied,
-                                      (is_stdin ? "stdin is " : path + " is ") + open_to +
-                                          ": anyone who read it can join; if nobody did, make " +
-                                          (is_stdin ? std::string("that file") : "it") +
-                                          " yours alone (chown, chmod 600)"});
+      open_to.empty() ? read_all(file, path, bytes_max)
+                      : Result<std::string>(
+                            Error{ErrorCode::kDenied,
+                                  (is_stdin ? "stdin is " : path + " is ") + open_to +
+                                      ": anyone who read it can join; if that is excluded, make " +
+                                      (is_stdin ? std::string("that file") : "it") +
+                                      " yours alone (chown, chmod 600)"});
   if (!is_stdin) {
     close(file);
   }
@@ -119,7 +119,7 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) 
 Status write_secret(const std::string& path, const std::string& text) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-    return Error{ErrorCode::kInvalid, path + " is there, and is no regular file"};
+    return Error{ErrorCode::kInvalid, path + " exists and is not a regular file"};
   }
   std::string beside = path + ".XXXXXX";
   const int file = mkostemp(beside.data(), O_CLOEXEC);  // Mode 0600.

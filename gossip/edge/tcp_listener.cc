@@ -23,9 +23,9 @@ Error listen_error(int error, const Endpoint& endpoint) {
                 "--listen IP:PORT (port 0 = any)"};
   }
   if (error == EADDRNOTAVAIL || error == ENODEV) {
-    return {ErrorCode::kInvalid, endpoint.ip_text() +
-                                     " is no address of this host: give one of its own with "
-                                     "--listen IP:PORT"};
+    return {ErrorCode::kInvalid,
+            endpoint.ip_text() +
+                " is not an address of this host: give one of its own with --listen IP:PORT"};
   }
   return {ErrorCode::kIo, "cannot listen on " + endpoint.text() + ": " + std::strerror(error)};
 }

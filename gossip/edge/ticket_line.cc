@@ -56,9 +56,9 @@ Result<TicketLine> ticket_in(std::string_view line) {
   if (!line.starts_with(kHead)) {
     return Error{ErrorCode::kInvalid,
                  line.starts_with(kName)
-                     ? "the ticket is of a version that this program does not know: compare "
-                       "`muster version` here and there"
-                     : "that is no ticket: it begins with \"" + std::string(kHead) +
+                     ? "the ticket has a version that this program does not know: compare `muster "
+                       "version` here and there"
+                     : "that is not a ticket: a ticket begins with \"" + std::string(kHead) +
                            "\", as `muster ticket` and `muster init` print it"};
   }
   const std::string_view letters = line.substr(kHead.size());

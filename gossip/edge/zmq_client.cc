@@ -48,8 +48,8 @@ std::string who_may_use(const std::string& path) {
   const std::string who =
       owner == nullptr ? "uid " + std::to_string(found.st_uid) : std::string(owner->pw_name);
   return "the agent at " + path + " answers " +
-         (found.st_uid == 0 ? "root alone: ask as root"
-                            : who + ", the user it runs as, and root: ask as one of them");
+         (found.st_uid == 0 ? "only root: run this as root"
+                            : who + ", the user it runs as, and root: run this as one of them");
 }
 
 Status knock_ipc(const std::string& path) {
@@ -116,7 +116,7 @@ Result<std::string> knock(std::string_view address) {
   }
   if (!address.starts_with(kTcp)) {
     return Error{ErrorCode::kInvalid,
-                 "'" + std::string(address) + "' is no ipc:// or tcp:// address"};
+                 "'" + std::string(address) + "' is not an ipc:// or tcp:// address"};
   }
   const Result<Endpoint> endpoint = resolve(address.substr(kTcp.size()));
   if (!endpoint) {

@@ -50,7 +50,7 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
   const std::string which = known.has_value() ? "job " + text_of(*known) : "a job";
   return differs.empty() ? ""
                          : "under that key " + which + " was submitted with " + differs +
-                               ": give another job another key";
+                               ": use another key for another job";
 }
 
 /// "" if the cluster could run it some day, or may be able to once all its hosts registered.
@@ -98,7 +98,7 @@ void ClientLedger::join(const StepContext& step, Proposals& proposals, PendingSu
   // Refused, this one would read as if the first were surely not accepted.
   if (request_count_ >= kRequestsMax) {
     step.output.refuse(fact.request, ErrorCode::kUnknown,
-                       "the leader has too much to do, and the same job is on its way");
+                       "the leader is overloaded, and the same job is on its way");
     return;
   }
   same.requests.push_back(fact.request);
@@ -113,7 +113,7 @@ void ClientLedger::propose(const StepContext& step, Proposals& proposals,
   auto& submit = std::get<entry::Submit>(entry);
   const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.submitted_by);
   const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
-  if (std::string full = is_busy ? "the leader has too much to do" : step.state.why_not(submit);
+  if (std::string full = is_busy ? "the leader is overloaded" : step.state.why_not(submit);
       !full.empty()) {
     step.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full));
     return;
@@ -137,7 +137,7 @@ void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
   std::string bytes = encode(entry, step.unix_ms);
   if (!decode_entry(bytes)) {
     // A voter stops at an entry that it cannot read: none may come into the log.
-    step.output.refuse(fact.request, ErrorCode::kInvalid, "a part of the order is too long");
+    step.output.refuse(fact.request, ErrorCode::kInvalid, "an argument is too long");
     return;
   }
   orders_[proposal_name(entry)].push_back(fact.request);

@@ -36,7 +36,7 @@ inline constexpr Duration kRegistrationWait = std::chrono::seconds(10);
 
 /// Why an order is not taken.
 inline constexpr std::string_view kNoOrdersNow =
-    "this node does not lead the quorum, or has too much to do";
+    "this node does not lead the quorum, or is overloaded";
 
 class ClientLedger {
  public:

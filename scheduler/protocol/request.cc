@@ -26,7 +26,7 @@ Status check_counts(const Request& request) {
     return invalid("a host has at most " + std::to_string(kHostUnitsMax) + " GPUs or ranks of it");
   }
   if (request.units_per_host() != 0 && units % request.units_per_host() != 0) {
-    return invalid(std::to_string(units) + " is no multiple of " +
+    return invalid(std::to_string(units) + " is not a multiple of " +
                    std::to_string(request.units_per_host()) + " for each host");
   }
   if (request.gpus != 0 && request.ranks_per_host != 0 && request.gpus_per_host == 0) {
@@ -88,7 +88,7 @@ Status validate(const Request& request) {
     return status;
   }
   if (request.cpus.value_or(0) > kCpusMax || request.memory_mb.value_or(0) > kMemoryMbMax) {
-    return invalid("so many CPUs or so much memory has no host");
+    return invalid("no host has so many CPUs or so much memory");
   }
   if (const Status status = check_names(request); !status) {
     return status;

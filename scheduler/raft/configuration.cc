@@ -134,7 +134,7 @@ std::string why_not_next(const Configuration& now, const Configuration& next) {
   for (const Seat& seat : next.voters) {
     const Seat* learner = now.learner(seat.host);
     if (!now.has_voter(seat) && (learner == nullptr || *learner != seat)) {
-      return "who becomes a voter must have been a learner";
+      return "a host must be a learner before it becomes a voter";
     }
   }
   return "";

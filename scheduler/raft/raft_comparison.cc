@@ -53,8 +53,8 @@ void Raft::compare(Instant now, const PeerMessage& input) {
          {{"told_by", input.from.short_hex()},
           {"why", why},
           {"advice",
-           "this disk lost what it had synced, or is an old image: the host takes "
-           "another seat"}});
+           "this disk lost what it had synced, or is an old image: the host starts again with an "
+           "empty log"}});
     fall_silent();
     output_.gives_seat_up = "the disk went back: " + std::move(why);
     return;
@@ -67,7 +67,7 @@ void Raft::compare(Instant now, const PeerMessage& input) {
   if (comparison_->is_replaceable()) {
     fall_silent();
     output_.gives_seat_up = "raft/ was copied, and host " + input.from.short_hex() +
-                            " leads without this voter: it takes another seat";
+                            " leads without this voter: it starts again with an empty log";
     return;
   }
   if (comparison_->is_over(now)) {

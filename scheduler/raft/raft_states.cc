@@ -25,7 +25,7 @@ void Raft::compare_states() {
     split_told_ = *findings.split;
     emit(Severity::kAlarm, "states_differ",
          {{"index", std::to_string(split_told_.value())},
-          {"advice", "no majority holds one state: nobody can say which is right"}});
+          {"advice", "no majority holds the same state, so it is not known which one is right"}});
   }
   for (const HashFindings::Diverged& each : findings.diverged) {
     if (each.host == self_) {
@@ -44,7 +44,7 @@ void Raft::diverge(const StateHash& agreed) {
   emit(Severity::kAlarm, "state_diverged",
        {{"index", std::to_string(agreed.index.value())},
         {"role", std::string(text_of(role_))},
-        {"advice", "raft/ is set aside; this host takes a new seat"}});
+        {"advice", "raft/ is moved aside; this host starts again with an empty log"}});
   fall_silent();
   output_.gives_seat_up = "what it added up to at entry " + std::to_string(agreed.index.value()) +
                           " was not what most voters hold";

@@ -35,7 +35,7 @@ class Electorate {
     if (!view_.now.learners.empty()) {
       return is_short ? std::nullopt
                       : std::optional(change(view_.now.without(view_.now.learners.front().host),
-                                             "nobody needs to be replaced any more"));
+                                             "no voter needs to be replaced any more"));
     }
     if (view_.now.voters.size() > wanted()) {
       return change(view_.now.without(most_dispensable()), "a voter came back");

@@ -114,7 +114,7 @@ void ElectorateKeeper::follow_ending(Instant now, const Raft& raft) {
         {each.order.request, ErrorCode::kUnavailable, false,
          leads ? "that host votes, and its vote cannot be spared yet: " + reason +
                      (ending_.candidates > 0
-                          ? "; another host takes its place now: say it again in a moment"
+                          ? "; another host takes its place now: repeat in a moment"
                           : "; no other host may vote: start the voters that are down, or let "
                             "another host vote first (muster hosts set NAME --may-vote yes)")
                : reason});
@@ -157,9 +157,9 @@ void ElectorateKeeper::follow(Instant now, const Raft& raft) {
     } else if (!leads && is_known) {
       end_wish(true, {}, "");
     } else if (!leads && now >= wish_->until) {
-      end_wish(false, ErrorCode::kUnknown, "who leads is not known yet: see `muster quorum`");
+      end_wish(false, ErrorCode::kUnknown, "the leader is not known yet: see `muster quorum`");
     } else if (leads && !raft.is_handing_over()) {
-      end_wish(false, ErrorCode::kConflict, "nobody took over in time: the leader leads on");
+      end_wish(false, ErrorCode::kConflict, "no voter took over in time: the leader stays");
     }
   } else if (wish_.has_value() && wish_->index.value() > 0) {
     if (raft.commit() >= wish_->index) {
@@ -193,11 +193,11 @@ void ElectorateKeeper::forget() {
 
 void ElectorateKeeper::leave() {
   if (wish_.has_value()) {
-    end_wish(false, ErrorCode::kUnknown, "this host gave its seat up: see `muster quorum`");
+    end_wish(false, ErrorCode::kUnknown, "this host gave up its vote: see `muster quorum`");
   }
   for (const EndingVotes::Order& each : ending_.orders) {
     output_.done.push_back(
-        {each.order.request, ErrorCode::kUnavailable, false, "this host gave its seat up: repeat"});
+        {each.order.request, ErrorCode::kUnavailable, false, "this host gave up its vote: repeat"});
   }
   forget();
   output_.inputs.clear();

@@ -24,7 +24,7 @@ std::string why_not_taken(Instant now, const Raft& raft, const State& state, Ent
     }
   }
   return "not every voter runs a version that knows this, as far as they said: upgrade " + hosts +
-         " first, or start what is off";
+         " first, or start the voters that are down";
 }
 
 }  // namespace muster::scheduler

@@ -39,8 +39,8 @@ std::optional<Event> QuorumContact::watch(Instant now, const Raft& raft, bool is
                "quorum_unreachable",
                {{"voters", std::to_string(raft.voters().size())},
                 {"advice",
-                 "jobs run on, nothing is accepted or placed from here: ask the other voters with "
-                 "muster quorum --node"}}};
+                 "running jobs go on, but this voter accepts and places nothing: ask the other "
+                 "voters with muster quorum --node"}}};
 }
 
 std::size_t QuorumContact::heard_of(Instant now, const std::vector<Seat>& voters) const {

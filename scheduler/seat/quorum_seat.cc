@@ -516,7 +516,7 @@ Result<RecoveredLog> QuorumSeat::continued_log(LogPosition expected,
   CHECK(raft_.has_value());
   CHECK(next.counter > epoch().counter);
   if (raft_->log().last() != expected) {
-    return Error{ErrorCode::kConflict, "its log has moved on: look at it again"};
+    return Error{ErrorCode::kConflict, "its log has changed meanwhile: start the recovery again"};
   }
   return scheduler::continued_log(*raft_, state(), next,
                                   std::max(raft_->term(), known_.heard_term()).next());

@@ -12,7 +12,7 @@ namespace {
 std::string short_name(const std::string& key) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string name;
-  for (std::size_t i = 0; i < key.size() && i < 4; ++i) {
+  for (std::size_t i = 0; i < key.size() && i < 6; ++i) {
     const auto byte = static_cast<unsigned char>(key[i]);
     name += kDigits[byte >> 4];
     name += kDigits[byte & 15];
@@ -44,9 +44,8 @@ std::size_t end_tickets_of(Step& step, const entry::Enrol& fact, const std::stri
       step.books.roll.end_all_of(fact.host, by + fact.host_name, step.books.cluster_time);
   step.result.roll.tickets = step.result.roll.tickets || ended > 0;
   if (ended > 0) {
-    step.result.told = std::to_string(ended) +
-                       (ended == 1 ? " open ticket that was" : " open tickets that were") +
-                       " made there let nobody in any more";
+    step.result.told = std::to_string(ended) + (ended == 1 ? " open ticket" : " open tickets") +
+                       (ended == 1 ? " made there is revoked" : " made there are revoked");
   }
   return ended;
 }
@@ -86,8 +85,8 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
     return;  // Said again.
   }
   if (!step.books.roll.make(fact, step.books.cluster_time, step.unix_ms)) {
-    step.reject(ErrorCode::kConflict,
-                std::to_string(kTicketsMax) + " tickets are open: end some (muster ticket revoke)");
+    step.reject(ErrorCode::kConflict, std::to_string(kTicketsMax) +
+                                          " tickets are open: revoke some (muster ticket revoke)");
     return;
   }
   step.result.roll.tickets = true;
@@ -114,7 +113,7 @@ void on_enrol(Step& step, const entry::Enrol& fact) {
   RollBook& roll = step.books.roll;
   if (fact.authority < roll.keys().authority()) {
     // Else a host that was revoked meanwhile would hold the secret of the new authority.
-    step.reject(ErrorCode::kUnavailable, "the authority was replaced in this moment: repeat");
+    step.reject(ErrorCode::kUnavailable, "the authority has just been replaced: repeat");
     return;
   }
   if (!fact.ticket.empty()) {
@@ -128,12 +127,12 @@ void on_enrol(Step& step, const entry::Enrol& fact) {
     // has to know.
     const EnrolledHost* known = roll.find(fact.host);
     if ((fact.is_revoked || !fact.by.name.empty()) && known->record != fact.record) {
-      step.reject(ErrorCode::kConflict, "the host's record changed in this moment: say it again");
+      step.reject(ErrorCode::kConflict, "the host's record has just changed: repeat");
     }
     return;
   }
   if (roll.hosts().size() >= kEnrolledMax && roll.find(fact.host) == nullptr) {
-    step.reject(ErrorCode::kUnavailable, "the roll is full");
+    step.reject(ErrorCode::kUnavailable, "the membership list is full");
     return;
   }
   const bool is_new = roll.find(fact.host) == nullptr;
@@ -147,7 +146,7 @@ void on_enrol(Step& step, const entry::Enrol& fact) {
     end_tickets_of(step, fact, "taking --may-vouch from host ");
   }
   step.result.events.push_back({Severity::kInfo,
-                                is_new ? "host_admitted" : "host_record_changed",
+                                is_new ? "host_enrolled" : "host_record_changed",
                                 {{"host", fact.host.short_hex()},
                                  {"name", fact.host_name},
                                  {"ticket", short_name(fact.ticket)},
@@ -168,8 +167,7 @@ void on_replace_authority(Step& step, const entry::ReplaceAuthority& fact) {
     return;  // Said again.
   }
   if (fact.number != keys.authority() + 1 || fact.key.empty()) {
-    step.reject(ErrorCode::kConflict,
-                "the authority was replaced in this moment: see `muster keys`");
+    step.reject(ErrorCode::kConflict, "the authority has just been replaced: see `muster keys`");
     return;
   }
   step.books.roll.replace_authority(fact);

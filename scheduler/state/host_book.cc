@@ -81,13 +81,12 @@ const HostRecord* HostBook::bearer(const std::string& name, const HostId& except
 }
 
 std::string why_taken(const HostRecord& bearer) {
-  const std::string who = "the name " + bearer.name + " is that of host " + bearer.id.short_hex();
-  return bearer.is_reachable()
-             ? who + ": take another one (--name)"
-             : who +
-                   ", which is off: take another one (--name), or, if it is gone for good, `muster "
-                   "hosts remove " +
-                   bearer.name + "` first";
+  const std::string who = "the name " + bearer.name + " belongs to host " + bearer.id.short_hex();
+  return bearer.is_reachable() ? who + ": choose another one (--name)"
+                               : who +
+                                     ", which is off: choose another one (--name), or, if it is "
+                                     "gone for good, `muster hosts remove " +
+                                     bearer.name + "` first";
 }
 
 namespace {
@@ -127,7 +126,7 @@ std::string HostBook::why_not(const entry::Register& fact) const {
     return "malformed traits";
   }
   if (!are_names(fact)) {
-    return "its name, GPU type, rack, spine or one of its labels is no word";
+    return "its name, GPU type, rack, spine or one of its labels is not valid";
   }
   std::set<std::string> uuids(fact.gpus.begin(), fact.gpus.end());
   if (uuids.size() != fact.gpus.size() || uuids.count("") != 0) {

@@ -37,12 +37,12 @@ std::string why_not_fenced(const HostRecord& host, bool are_processes_gone) {
            (are_processes_gone ? "its agent says what runs there" : "switch it off first");
   }
   if (host.verdict != Verdict::kRefused && are_processes_gone) {
-    return "host " + host.name + " does not answer at all, so nobody knows what runs there: " +
-           "if it is off, say so without --processes-gone";
+    return "host " + host.name + " does not answer at all, so it is not known what runs there: " +
+           "if it is off, leave out --processes-gone";
   }
   if (host.verdict == Verdict::kRefused && !are_processes_gone) {
     return "the kernel of host " + host.name + " answers, so it is not off: start its agent, or " +
-           "switch it off first; if nothing of its jobs runs there any more, say so with " +
+           "switch it off first; if no process of its jobs is left there, use " +
            "--processes-gone";
   }
   return "";
@@ -86,7 +86,7 @@ void on_drain(Step& step, const entry::Drain& fact) {
   }
   if (fact.why.size() > kDrainWhyBytesMax || !is_line_name(fact.why) ||
       fact.after < Duration::zero() || fact.after > kDrainAfterMax) {
-    step.reject(ErrorCode::kInvalid, "the reason is no single line of at most " +
+    step.reject(ErrorCode::kInvalid, "the reason is not a single line of at most " +
                                          std::to_string(kDrainWhyBytesMax) +
                                          " bytes, or the deadline is more than a year away");
     return;
@@ -125,9 +125,9 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
     return;
   }
   if (host->is_reachable()) {
-    step.reject(ErrorCode::kConflict, "host " + host->name +
-                                          " lives: take it out with `muster leave` on it, or stop "
-                                          "its agent first");
+    step.reject(
+        ErrorCode::kConflict,
+        "host " + host->name + " is alive: run `muster leave` on it, or stop its agent first");
     return;
   }
   const std::vector<Token> tokens = step.books.gpus.on(fact.host).tokens;
@@ -136,7 +136,7 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
     step.reject(ErrorCode::kConflict,
                 "host " + host->name + " may still run job " +
                     text_of(attempt == nullptr ? JobId() : attempt->job) +
-                    ": if it is off for certain, say so with `muster hosts fence " + host->name +
+                    ": if you are sure that it is off, run `muster hosts fence " + host->name +
                     "` first");
     return;
   }

@@ -80,7 +80,7 @@ std::string refusal_text(JobId job, JobState from, JobOrder order, JobEvent even
   const std::string text =
       name + (was_cancelled ? " was " : " has ") + std::string(text_of(from)) + ": ";
   return text + (event == JobEvent::kRequeue
-                     ? "what has ended never runs again, submit it anew with `muster submit`"
+                     ? "a job that has ended never runs again; submit it again with `muster submit`"
                      : "nothing to " + std::string(text_of(event)));
 }
 

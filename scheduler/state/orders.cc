@@ -217,7 +217,7 @@ void on_edit(Step& step, const entry::Edit& fact) {
   if (job->life.state != JobState::kQueued && job->life.state != JobState::kSuspended) {
     step.reject(ErrorCode::kConflict, "job " + text_of(fact.job) + " is " +
                                           std::string(text_of(job->life.state)) +
-                                          ": a priority is for jobs that wait");
+                                          ": only the priority of a waiting job can change");
     return;
   }
   set_priority(step, *job, fact);

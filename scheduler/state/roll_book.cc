@@ -12,12 +12,11 @@ std::string Ticket::why_not(Duration cluster_time) const {
     return "the ticket was ended by " + ended_by;
   }
   if (cluster_time >= ends_at) {
-    return "the ticket has run out";
+    return "the ticket has expired";
   }
   if (used_by.size() >= uses && !mutant(Mutant::kTicketWithoutEnd)) {
-    return uses == 1
-               ? "the ticket was used"
-               : "the ticket was used " + std::to_string(uses) + " times, for which it was made";
+    return uses == 1 ? "the ticket was used"
+                     : "the ticket was used " + std::to_string(uses) + " times, its limit";
   }
   return "";
 }

@@ -93,6 +93,10 @@ std::uint32_t barred_gpus(const State& state, const Job& job) {
   return count;
 }
 
+std::string counted(std::uint32_t units, bool are_gpus) {
+  return std::to_string(units) + (are_gpus ? " GPU" : " rank") + (units == 1 ? "" : "s");
+}
+
 /// Why the leader places nothing on the host now; "" = the host takes work.
 std::string reason_of(const HostRecord& host, const HostDoubts& doubts) {
   if (!host.is_reachable()) {
@@ -129,7 +133,7 @@ std::string reason_of_kind(const HostRecord& host, const JobSpec& spec) {
     return "label missing";
   }
   if (std::any_of(request.not_labels.begin(), request.not_labels.end(), has)) {
-    return "label not wanted";
+    return "label excluded";
   }
   return host.has_namespaces || spec.limits.keep_when_isolated ? "" : "no PID namespaces";
 }
@@ -161,12 +165,12 @@ void count_hosts(const State& state, const Capacity& capacity, const Job& job, c
     const bool is_left_out = std::any_of(job.life.left_out.begin(), job.life.left_out.end(),
                                          [&](const LeftOut& out) { return out.host == host.id; });
     if (reason.empty() && !usable.is_open(id) && !doubts.contains(id)) {
-      reason = is_left_out ? "refused it, or late" : "not among those named";
+      reason = is_left_out ? "refused it or answered late" : "excluded by --host or --not-host";
     }
     reason = reason.empty() ? reason_of(host, doubts) : reason;
     const HostSpace* free = reason.empty() ? capacity.free_on(id) : nullptr;
     if (reason.empty()) {
-      reason = free == nullptr ? "not known well enough yet"
+      reason = free == nullptr ? "not registered yet"
                                : reason_of_space(shape, capacity.kind_on(*free), *free);
     }
     if (reason.empty()) {
@@ -207,7 +211,7 @@ std::vector<std::string> would_fit_with(Capacity& capacity, const Job& job,
   attempt(asked.pack != Pack::kAny, other, named, "--pack any");
   other = asked;
   other.per_host = 0;
-  attempt(asked.per_host != 0, other, named, "any number of GPUs a host");
+  attempt(asked.per_host != 0, other, named, "any number of GPUs on each host");
   other = asked;
   other.types.clear();
   attempt(!asked.types.empty(), other, named, "GPUs of any type");
@@ -295,6 +299,20 @@ std::string shortage_text(const HostRecord& host) {
   return "host " + host.name + " starts nothing: " + host.shortage;
 }
 
+std::string need_text(const Request& request, std::uint32_t live) {
+  const bool are_gpus = request.gpus != 0;
+  const std::uint32_t each = request.units_per_host();
+  if (each == 0) {
+    return "needs " + counted(request.units(), are_gpus) + ", and the hosts that are up have " +
+           (are_gpus ? "" : "room for ") + std::to_string(live);
+  }
+  const std::uint32_t hosts = request.units() / each;
+  return "needs " + counted(each, are_gpus) + " on " +
+         (hosts == 1 ? "1 host" : "each of " + std::to_string(hosts) + " hosts") + ", and " +
+         std::to_string(live / each) + " of the hosts that are up " +
+         (live / each == 1 ? "has" : "have") + (are_gpus ? " so many" : " room for so many");
+}
+
 std::string pause_text(Duration left) {
   return std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) + "s";
 }
@@ -332,8 +350,8 @@ Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const
   answer.has_gpus = job.spec.request.gpus != 0;
   answer.gpus = units;
   answer.lacking_gpus = units;
-  answer.live_gpus = capacity.live_for(job);
   answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
+  answer.need = need_text(job.spec.request, capacity.live_for(job));
   list_ahead(state, capacity, queue, job, answer);
   for (const LeftOut& left_out : job.life.left_out) {
     answer.left_out.push_back(left_out.host);
@@ -372,12 +390,21 @@ std::string barred(std::uint32_t gpus) {
                          " more take only --isolation keep, as their hosts have no PID namespaces";
 }
 
-std::string counted(std::uint32_t units, bool are_gpus) {
-  return std::to_string(units) + (are_gpus ? " GPU" : " rank") + (units == 1 ? "" : "s");
-}
-
 std::string jobs_ahead(std::size_t count) {
   return count == 1 ? "1 job is" : std::to_string(count) + " jobs are";
+}
+
+}  // namespace
+
+namespace {
+
+/// The part that the job lacks if the change `way` of its request would make it fit.
+std::string lack_of_hosts(const std::string& way) {
+  return way == "--pack any"         ? "room that is as close together"
+         : way == "GPUs of any type" ? "GPUs of the types that it accepts"
+         : way == "any labels"       ? "hosts with the labels that it asks for"
+         : way == "any hosts"        ? "room on the hosts that it names"
+                                     : "hosts with room for so many each";
 }
 
 }  // namespace
@@ -389,11 +416,10 @@ std::string Why::lack_text() const {
            (free_gpus == 1 ? " is free" : " are free");
   }
   const std::string& first = would_fit_with.front();
-  const std::string lack = first == "fewer CPUs"    ? "CPUs"
-                           : first == "less memory" ? "memory"
-                           : first == "fewer CPUs and less memory"
-                               ? "CPUs and memory"
-                               : "a place as close or of the kind that it asks for";
+  const std::string lack = first == "fewer CPUs"                   ? "CPUs"
+                           : first == "less memory"                ? "memory"
+                           : first == "fewer CPUs and less memory" ? "CPUs and memory"
+                                                                   : lack_of_hosts(first);
   std::string text = "it lacks " + lack + ": it would fit now with ";
   for (const std::string& way : would_fit_with) {
     text += (&way == &first ? "" : ", or ") + way;
@@ -414,15 +440,14 @@ std::string Why::text() const {
            barred(barred_gpus);
   }
   if (standstill.awaits_hosts) {
-    return text + "after the recovery the queue waits for hosts to say what they run";
+    return text + "after the recovery the queue waits for hosts to report what they run";
   }
   if (standstill.retry_in != Duration::zero()) {
     return text + "it retries in " + pause_text(standstill.retry_in);
   }
   if (is_aside) {
-    return text + "it needs " + counted(gpus, has_gpus) + " and the hosts that are up have " +
-           (has_gpus ? "" : "room for ") + std::to_string(live_gpus) +
-           ", free or not; others pass it meanwhile" + barred(barred_gpus);
+    return text + "it " + need + ", free or not; other jobs pass it meanwhile" +
+           barred(barred_gpus);
   }
   if (!fits_now) {
     return text + lack_text() + barred(barred_gpus);

@@ -55,7 +55,7 @@ struct Why {
   bool has_gpus = true;        ///< The job asks for GPUs; else the numbers count ranks.
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
   bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
-  std::uint32_t live_gpus = 0;  ///< GPUs that it could get of these hosts if no job held any.
+  std::string need{};          ///< need_text() of the job.
   Standstill standstill{};
   std::string reason;      ///< JobLife::reason: "submitted", "host_lost", ...
   std::string gpu_type;    ///< The type that the numbers are about: the one that lacks least.
@@ -95,6 +95,9 @@ inline constexpr JobId kDryRun{kFirstTask.value() - 1};
 
 /// "host c starts nothing: disk: ...". Precondition: the host has a shortage.
 std::string shortage_text(const HostRecord& host);
+/// "needs 10 GPUs, and the hosts that are up have 8": `live` units of the request could be placed
+/// if every host that is up were free.
+std::string need_text(const Request& request, std::uint32_t live);
 /// "8s" for the rest of a pause, rounded up.
 std::string pause_text(Duration left);
 /// The rest of the job's pause, in cluster time; 0 = it does not pause.

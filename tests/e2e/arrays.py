@@ -120,10 +120,10 @@ def what_is_no_array_is_refused(agents):
     """A range that goes back, one above a million, and a word."""
     agent = agents["a"]
     for text, why in (("9-3", "ends before it begins"), ("0-1000000", "at most 1000000 tasks"),
-                      ("x", "is no array"), ("0-9%0", "is no array")):
+                      ("x", "is not an array"), ("0-9%0", "is not an array")):
         refused(agent, "submit", "--array", text, "--", "true", code=2, text=why)
     refused(agent, "show", "99999.1", code=6, text="there is no job 99999.1")
-    refused(agent, "cancel", "1.x", code=2, text="is no task")
+    refused(agent, "cancel", "1.x", code=2, text="is not a task")
 
 
 def main():

@@ -138,13 +138,13 @@ def seeds_unreachable(agent):
     with Lab("z", base_port=BASE_PORT + 30) as lab:
         lab.seeds = lambda: "127.0.0.1:9,127.0.0.1:11,127.0.0.1:13"
         lab.start()
-        wait_for("a line about the seeds", lambda: "127.0.0.1:9 nobody known there" in (
+        wait_for("a line about the seeds", lambda: "127.0.0.1:9 no known member there" in (
             lab["z"].data / "agent.log").read_text(), 30)
         for verb in ("hosts", "quorum"):
             _, out, _ = lab["z"].cli(verb)
-            if "! seed 127.0.0.1:11 does not answer: nobody known there" not in out:
+            if "! seed 127.0.0.1:11 does not answer: no known member there" not in out:
                 raise Failure(f"{verb} says nothing of the seeds: {out}")
-        if "a cluster is being born: 1 of 3 founders are here" not in out:
+        if "the cluster is being founded: 1 of 3 founders are here" not in out:
             raise Failure(f"quorum does not say who is missing: {out}")
 
 
@@ -380,7 +380,7 @@ def needed_voter_leaves(_):
         wait_for("its end", lambda: not lab["i"].is_running(), 5)
         wait_for("no failure tolerated", lambda: (
             lab["j"].ask("quorum") or {}).get("tolerates") == 0, 10)
-        expect("leave", lab["j"].cli("leave", "--yes"), 7, "no majority", "--force")
+        expect("leave", lab["j"].cli("leave", "--yes"), 7, "not a majority", "--force")
         wait_for("the remaining two to decide", lambda: submit(
             lab["j"], "--gpus", "8", "--wait", "--", "true")[0] == 0, 15)
         expect("leave", lab["j"].cli("leave", "--force", "--yes"), 0, "warning")

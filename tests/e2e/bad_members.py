@@ -44,8 +44,8 @@ def bad_tickets(agent):
         expect("dead addresses", other.cli("join", dead, timeout=30), 5, gone["z"].endpoint)
         brief = agent.cli("ticket", "--ttl", "1s")[1]
         start_job(agent, "sleep", "3")  # Cluster time is told each second while a job runs.
-        wait_for("it ran out", lambda: "has run out" in agent.cli("ticket", "list")[1], 15)
-        expect("run out", other.cli("join", brief), 7, "has run out")
+        wait_for("it ran out", lambda: "has expired" in agent.cli("ticket", "list")[1], 15)
+        expect("expired", other.cli("join", brief), 7, "has expired")
         expect("still none", other.cli("hosts"), 5, "muster join")
         expect("a good one", other.cli("join", good), 0)
         expect("used", run_used(good), 7, "the ticket was used")
@@ -115,7 +115,7 @@ def needed_host_revoked(_):
         wait_for("the roll in the log", lambda: first.cli(
             "hosts", "revoke", leader.name, "--yes")[0] != 6, 15)
         expect("the leader", first.cli("hosts", "revoke", leader.name, "--yes"), 7,
-               "let another one lead")
+               "hand the leadership over")
         expect("nobody", first.cli("hosts", "revoke", "nobody", "--yes"), 6, "nobody")
         expect("unasked", leader.cli("hosts", "revoke", first.name), 2, "--yes")
         first.kill_agent()
@@ -148,7 +148,7 @@ def last_to_vouch(_):
                 "hosts", "set", name, "--may-vouch", "no")[0] == 0, 15)
             wait_for("the last one knows", lambda name=name: (
                 knows_of(lab[last], name, "false")), 15)
-        kept = "is the last that may vouch"
+        kept = "is the last host that may vouch"
         expect("set", lab[last].cli("hosts", "set", last, "--may-vouch", "no"), 7, kept)
         expect("revoke", lab[last].cli("hosts", "revoke", last, "--yes"), 7, kept)
         expect("leave", lab[last].cli("leave", "--yes"), 7, kept, "--force")

@@ -1,5 +1,5 @@
 """A host whose disk is full, for real: its data lies on a small tmpfs of its own. It says so in its
-row, takes nothing new, and what waits for it is told why; with room again it goes on by itself."""
+row, takes nothing new, and what waits for it is told why; with room again it runs on."""
 
 import os
 import pathlib

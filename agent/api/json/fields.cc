@@ -5,7 +5,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 240> kFields = {{
+constexpr std::array<JsonField, 241> kFields = {{
     {"added", "string", "Host that became a voter."},
     {"address", "string", "Where the host's control port listens, IP:PORT."},
     {"age_ms", "ms",
@@ -33,6 +33,7 @@ constexpr std::array<JsonField, 240> kFields = {{
     {"cancelled", "integer", "Tasks that were cancelled."},
     {"cancelled_jobs", "integers", "Jobs that this command cancelled."},
     {"cause", "string", "Cause of the last change, or of the end; null: none yet."},
+    {"changed", "string", "Host whose rights this command changed."},
     {"claimed_by", "strings", "Hosts that get no answer from this host, sorted."},
     {"claims", "objects", "Each claim that the host does not answer."},
     {"cluster", "string", "Id of the cluster, 32 hex digits; null: none yet."},

@@ -39,21 +39,20 @@ Status check_private(const std::string& path) {
   constexpr mode_t kOthersMay = S_IRWXG | S_IRWXO;
   if ((mode_of(path) & kOthersMayWrite) != 0) {
     return Error{ErrorCode::kDenied, path +
-                                         " may be written by other users of this machine, who "
-                                         "could make another host of this one: chmod go-w " +
+                                         " is writable by other users of this machine, who could "
+                                         "replace this host's identity: run chmod go-w " +
                                          path};
   }
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(path + "/id", error)) {
     const std::string file = entry.path().string();
     if ((mode_of(file) & kOthersMay) != 0) {
-      return Error{ErrorCode::kDenied,
-                   file +
-                       " holds the keys of this host and may be used by other users of this "
-                       "machine: chmod 600 " +
-                       file +
-                       "; if somebody may have read them, revoke this host (muster hosts "
-                       "revoke) and let it join as a new one"};
+      return Error{ErrorCode::kDenied, file +
+                                           " holds the keys of this host and is open to other "
+                                           "users of this machine: run chmod 600 " +
+                                           file +
+                                           "; if another user may have read them, revoke this host "
+                                           "(muster hosts revoke) and join it as a new one"};
     }
   }
   return ok();
@@ -133,8 +132,9 @@ Status DataDirectory::replace_raft(const std::string& why) {
   } else {
     return aside.error();
   }
-  event.fields.emplace_back(
-      "advice", "this host takes a new seat; the voters that are left let it vote again");
+  event.fields.emplace_back("advice",
+                            "this host starts with an empty log; it votes again once the remaining "
+                            "voters have sent it theirs");
   log_event(event);
   is_raft_new_ = true;
   return open_raft();
@@ -164,7 +164,7 @@ Status DataDirectory::settle_copy(HostId self, const RaftHomeWrites& home, bool 
   remember(recovered_.raft, votes);
   log_event({Severity::kWarn,
              "raft_moved",
-             {{"why", "--moved: this host votes on from the copy of its raft/"}}});
+             {{"why", "--moved: this host keeps its vote, with the copy of its raft/"}}});
   return stores_.raft->commit(votes);
 }
 
@@ -176,14 +176,14 @@ Status DataDirectory::settle(HostId self, SeatId new_seat, bool is_moved) {
                            : is_copy ? settle_copy(self, *home, is_moved)
                                      : commit_home(*home);
     if (settled && is_copy && !is_moved) {
-      log_event(
-          {Severity::kAlarm,
-           "raft_copied",
-           {{"directory", path_},
-            {"advice",
-             "this voter is silent, and where others lead it takes a new seat by itself; was the "
-             "directory moved while its agent was stopped, and is it the newest? then start the "
-             "agent once with --moved; is an old copy all that is left? muster quorum recover"}}});
+      log_event({Severity::kAlarm,
+                 "raft_copied",
+                 {{"directory", path_},
+                  {"advice",
+                   "this voter does not vote; once another voter leads, it starts again with an "
+                   "empty log by itself; if the directory was moved while its agent was stopped "
+                   "and no newer copy exists, start the agent once with --moved; if only old "
+                   "copies are left, use muster quorum recover"}}});
     }
     if (settled || settled.error().code != ErrorCode::kCorrupt) {
       return settled;

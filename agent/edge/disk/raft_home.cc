@@ -66,7 +66,7 @@ bool sync_directory(const std::string& path) {
 Status make_marker(const std::string& directory, const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMarkerMode);
   if (fd < 0) {
-    return io_error(path, "cannot make the marker");
+    return io_error(path, "cannot create the marker");
   }
   const bool written = write(fd, kMarkerText.data(), kMarkerText.size()) ==
                            static_cast<ssize_t>(kMarkerText.size()) &&
@@ -83,7 +83,7 @@ Result<std::optional<RaftHome>> look(const std::string& path, HostId self) {
     if (errno == ENOENT) {
       return std::optional<RaftHome>();
     }
-    return io_error(path, "cannot look at the marker");
+    return io_error(path, "cannot read the marker");
   }
   RaftHome home{self, found.stx_ino, 0};
   if ((found.stx_mask & STATX_BTIME) != 0) {
@@ -129,8 +129,8 @@ Result<RaftHomeWrites> check_raft_home(const std::string& raft_directory, HostId
     return lost(raft_directory, "is damaged (its home does not decode)");
   }
   if (home->host != self) {
-    return Error{ErrorCode::kConflict, raft_directory + " is that of host " +
-                                           home->host.short_hex() + ", and id/ says that this is " +
+    return Error{ErrorCode::kConflict, raft_directory + " belongs to host " +
+                                           home->host.short_hex() + ", and id/ belongs to " +
                                            self.short_hex() + std::string(kMoveAside)};
   }
   const auto marker = look(path, self);

@@ -29,7 +29,7 @@ namespace muster::agent {
 
 /// How to go on where two directories do not belong together.
 inline constexpr std::string_view kMoveAside =
-    "; move the data directory away and start anew: this host then joins as a new one";
+    "; move the data directory away and start again: this host then joins as a new one";
 inline constexpr std::string_view kRaftMarkerFile = "marker";
 inline constexpr std::string_view kRaftHomeInRaft = "home";
 inline constexpr std::string_view kRaftHomeInId = "raft_home";

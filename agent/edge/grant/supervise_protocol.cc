@@ -219,7 +219,7 @@ Result<std::optional<SupervisorFrame>> take_frame(std::string& buffer) {
   }
   std::optional<SupervisorFrame> frame = decode_body(document->root());
   if (!frame.has_value()) {
-    return Error{ErrorCode::kInvalid, "no frame of this protocol"};
+    return Error{ErrorCode::kInvalid, "not a frame of this protocol"};
   }
   return frame;
 }

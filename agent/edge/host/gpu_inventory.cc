@@ -66,7 +66,7 @@ std::string read_gpus(std::string_view part, HostId host, Inventory& inventory) 
     return "no count";
   }
   if (*count == 0 || *count > kGpusPerHostMax) {
-    return std::to_string(*count) + " is no possible count";
+    return std::to_string(*count) + " is not a possible count";
   }
   inventory.gpu_type = std::string(part.substr(x + 1));
   if (std::find(kTypes.begin(), kTypes.end(), inventory.gpu_type) == kTypes.end()) {
@@ -94,7 +94,7 @@ std::string read_islands(std::string_view text, Inventory& inventory) {
   for (const std::string_view part : split(text, '+')) {
     const auto size = number_of(part);
     if (!size.has_value() || *size == 0 || *size > inventory.gpus.size()) {
-      return "island=" + std::string(text) + " is no list of counts";
+      return "island=" + std::string(text) + " is not a list of counts";
     }
     inventory.traits.islands.insert(inventory.traits.islands.end(), *size, island++);
   }
@@ -113,7 +113,7 @@ std::string read_more(std::string_view part, Inventory& inventory) {
   if (name == "cpus") {
     const auto cpus = number_of(value);
     if (!cpus.has_value() || *cpus == 0 || *cpus > kCpusPerHostMax) {
-      return "'" + std::string(value) + "' is no number of CPUs";
+      return "'" + std::string(value) + "' is not a number of CPUs";
     }
     inventory.cpus = static_cast<std::uint32_t>(*cpus);
     return "";
@@ -121,7 +121,7 @@ std::string read_more(std::string_view part, Inventory& inventory) {
   if (name == "mem") {
     const auto memory_mb = memory_mb_of(value);
     if (!memory_mb.has_value() || *memory_mb == 0) {
-      return "'" + std::string(value) + "' is no size: write 512M, 4G or 1T";
+      return "'" + std::string(value) + "' is not a size: write 512M, 4G or 1T";
     }
     inventory.memory_mb = *memory_mb;
     return "";

@@ -86,7 +86,7 @@ std::optional<Result<JoinInfo>> answer_in(Conversation& talk, gossip::Received& 
     if (is_mine) {
       return std::move(*info);
     }
-    return Error{ErrorCode::kConflict, "the answer is of another cluster than the ticket"};
+    return Error{ErrorCode::kConflict, "the answer comes from another cluster than the ticket"};
   }
   if (response->status == ResponseStatus::kNoQuorum ||
       response->status == ResponseStatus::kUnknown) {
@@ -126,12 +126,13 @@ Result<JoinInfo> converse(Conversation& talk) {
   for (const gossip::TicketLine::Door& door : talk.ticket.doors) {
     addresses += (addresses.empty() ? "" : ", ") + door.at.text();
   }
-  return Error{ErrorCode::kUnavailable,
-               talk.last_word.empty()
-                   ? "none of the ticket's addresses lets this host in (" + addresses +
-                         "): are these agents running and reachable? A ticket that nobody knows "
-                         "any more is refused without a word: make a new one there (muster ticket)"
-                   : talk.last_word};
+  return Error{
+      ErrorCode::kUnavailable,
+      talk.last_word.empty()
+          ? "this host could not join at any of the ticket's addresses (" + addresses +
+                "): check that these agents run and can be reached; a ticket that was revoked or "
+                "has expired gets no answer: make a new one there with `muster ticket`"
+          : talk.last_word};
 }
 
 }  // namespace
@@ -181,8 +182,9 @@ Result<MembershipRecord> join_with(const HostKey& key, const std::string& host_n
                           info->own.signature};
   const auto proven = crdt::proven_roll(key.host_id(), field, info->authority, HostKeyVerifier());
   if (!proven.has_value() || proven->link_key != link.public_key) {
-    return Error{ErrorCode::kUnavailable,
-                 "the record that this host was given is not that of its keys: try again"};
+    return Error{
+        ErrorCode::kUnavailable,
+        "the membership record that this host received does not match its keys: try again"};
   }
   record.cluster = info->cluster;
   record.authority = std::move(info->authority);

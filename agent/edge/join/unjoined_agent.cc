@@ -130,24 +130,24 @@ class UnjoinedAgent {
       return refusal(ResponseStatus::kConflict, "this agent is about to become a member");
     }
     if (!asked.has_value()) {
-      return refusal(ResponseStatus::kUsage, "the agent of host " + options_.name +
-                                                 " does not know that request: is the program "
-                                                 "that asks of its version?");
+      return refusal(ResponseStatus::kUsage,
+                     "the agent of host " + options_.name +
+                         " does not know that request: compare `muster version` here and there");
     }
     const Request& request = *asked;
     const VerbRow* verb = find_verb(request.verb);
     const Row* row = verb == nullptr ? nullptr : row_of(request.verb);
     if (row != nullptr && !verb->is_readable(request.arguments)) {
       return refusal(ResponseStatus::kUsage,
-                     "the agent cannot read what '" + std::string(verb->name) + "' is asked with");
+                     "the agent cannot read the arguments of '" + std::string(verb->name) + "'");
     }
     if (row != nullptr) {
       return (this->*row->answer)(request.arguments);
     }
     return refusal(ResponseStatus::kNoQuorum,
                    "the agent of host " + options_.name +
-                       " has no cluster yet: join one with `muster join TICKET` (`muster ticket` "
-                       "on a member prints it), or found one with `muster init`");
+                       " belongs to no cluster yet: create one with `muster init`, or join one "
+                       "with `muster join TICKET` (`muster ticket` on a member prints one)");
   }
 
   struct Row {
@@ -183,7 +183,7 @@ class UnjoinedAgent {
     }
     if (!is_alone && options_.control.port == 0) {
       return refusal(ResponseStatus::kUsage,
-                     "the others must know where to come: start this agent with a port "
+                     "the other founders must be able to reach this agent: start it with a port "
                      "(--listen IP:PORT)");
     }
     MembershipRecord record;
@@ -247,7 +247,7 @@ Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
   log_event({Severity::kInfo,
              "no_cluster_yet",
              {{"socket", options.ipc_path},
-              {"advice", "found one with `muster init`, or join one with `muster join TICKET`"}}});
+              {"advice", "create one with `muster init`, or join one with `muster join TICKET`"}}});
   return UnjoinedAgent(key, options, std::move(transport).value()).wait();
 }
 

@@ -55,7 +55,7 @@ bool AgentLine::accept(Instant now) {
     if (now < turn_at_) {
       return false;
     }
-    log_failure("the agent before did not hang up");
+    log_failure("the previous agent did not close its connection");
   }
   socket_ = Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   buffer_.clear();

@@ -54,7 +54,8 @@ std::string text_of_missing(const std::string& program, const std::string& file)
   const std::string name = "command " + end_of(program, kScriptBytesMax);
   const std::optional<std::string> interpreter = interpreter_in(head_of(file));
   if (!interpreter.has_value()) {
-    return name + " is there, but the loader it asks for is not: is it for another system?";
+    return name +
+           " exists, but the loader that it needs does not: it may be built for another system";
   }
   const std::string missing = name + ": no interpreter " + shown(*interpreter);
   return missing + (interpreter->ends_with('\r') ? "; a carriage return ends line 1: dos2unix"

@@ -41,7 +41,7 @@ Status MasterPort::hold(const std::string& address) {
   setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   auto* raw = reinterpret_cast<sockaddr*>(&storage);
   if (bind(socket_.get(), raw, size) != 0 || getsockname(socket_.get(), raw, &size) != 0) {
-    return Error{ErrorCode::kIo, "cannot hold a port on " + address + ": " + errno_text(errno)};
+    return Error{ErrorCode::kIo, "cannot reserve a port on " + address + ": " + errno_text(errno)};
   }
   endpoint_.port =
       ntohs(storage.ss_family == AF_INET ? reinterpret_cast<sockaddr_in*>(&storage)->sin_port

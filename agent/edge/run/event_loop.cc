@@ -162,9 +162,10 @@ void EventLoop::tell_refused() {
   told_refused_ = now;
   tell_refused_at_ = boot_now() + kRefusedPeriod;
   for (const std::string& address : parts_.transport->take_plain_peers()) {
-    log_event({Severity::kWarn,
-               "peer_without_keys",
-               {{"address", address}, {"hint", "only hosts that joined may speak to this port"}}});
+    log_event(
+        {Severity::kWarn,
+         "peer_without_keys",
+         {{"address", address}, {"hint", "only members of the cluster may connect to this port"}}});
   }
 }
 
@@ -175,7 +176,7 @@ void EventLoop::keep_in_order() {
   }
   if (const std::uint64_t renewed = parts_.transport->stats().cli_renewed;
       std::exchange(told_renewed_, renewed) != renewed) {
-    log_event({Severity::kWarn, "socket_renewed", {{"why", "somebody took it away"}}});
+    log_event({Severity::kWarn, "socket_renewed", {{"why", "another process removed it"}}});
   }
 }
 

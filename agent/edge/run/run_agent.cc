@@ -249,8 +249,8 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
     log_event({Severity::kAlarm,
                "link_key_damaged",
                {{"advice",
-                 "nobody lets this host in by another key: join once more with a ticket (muster "
-                 "ticket, muster join); it keeps its id and whatever it runs"}}});
+                 "no member accepts the link key of this host: join again with a ticket (muster "
+                 "ticket, muster join); the host keeps its id and its running jobs"}}});
   }
   if (const Status free = try_ports(options); !free) {
     return free.error();
@@ -441,10 +441,10 @@ Status mend_start(const RunOptions& options) {
   const std::filesystem::path here = std::filesystem::current_path(error);
   for (const std::string* path : {&options.data_dir, &options.log_file, &options.ticket_path}) {
     if (here.empty() && is_relative(*path)) {
-      return Error{ErrorCode::kInvalid, "the directory that it was started in is gone, so " +
-                                            *path +
-                                            " leads nowhere: cd to one that exists, or "
-                                            "name the path from / on"};
+      return Error{
+          ErrorCode::kInvalid,
+          "the directory in which the agent was started is gone, so " + *path +
+              " cannot be resolved: cd to an existing directory, or give an absolute path"};
     }
   }
   return ok();
@@ -509,10 +509,10 @@ int run_agent(const RunOptions& options) {
         return fail({ErrorCode::kConflict, loop.why_refused()});
       case EventLoop::End::kDoubled:
         return fail({ErrorCode::kConflict,
-                     "another agent lives under the id of this host, so both end (was " +
+                     "another agent uses the id of this host, so both stop (was " +
                          options.data_dir +
-                         " copied?); move the data directory of one of them away, it then joins "
-                         "as a new host, and start the other again"});
+                         " copied?): move the data directory of one of them away, so that it joins "
+                         "as a new host, and start the other one again"});
       case EventLoop::End::kRestart:
         at_least = loop.raise_to();
         break;

@@ -108,7 +108,8 @@ Status SocketLinks::make(const std::string& directory, const std::string& name,
     return ok();
   }
   if (name.empty() || name.find('/') != std::string::npos || !make_link(own, socket)) {
-    return Error{ErrorCode::kConflict, own + " is not made: another agent has it, or nobody can"};
+    return Error{ErrorCode::kConflict,
+                 own + " was not created: another agent has it, or the directory is not writable"};
   }
   paths_.push_back(own);
   return ok();

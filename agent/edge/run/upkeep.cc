@@ -34,7 +34,7 @@ bool Upkeep::reread() {
     log_event({Severity::kWarn,
                "hangup",
                {{"config", "not read again: " + news.error().text},
-                {"advice", "mend it and send HUP again; all goes on as before"}}});
+                {"advice", "correct it and send HUP again; until then the old settings stay"}}});
     return false;
   }
   std::string later;

@@ -165,7 +165,7 @@ std::optional<std::string> disk_shortage(const std::string& path, const DiskRese
       std::min(reserve.bytes, info.f_blocks / kPercent * unit * reserve.percent);
   // A file system without a fixed count of inodes says 0.
   if (info.f_files != 0 && info.f_favail < std::min(reserve.inodes, info.f_files / kPercent)) {
-    return "disk: " + std::to_string(info.f_favail) + " more files can be made in " + path;
+    return "disk: " + std::to_string(info.f_favail) + " more files can be created in " + path;
   }
   if (free >= wanted) {
     return std::nullopt;

@@ -40,11 +40,11 @@ std::string sentence_of(PruneRule rule, const OutputRule& limits) {
       return removed + " it ended more than " + std::to_string(limits.age_ms / kHourMs) +
              " hours ago (output_keep)";
     case PruneRule::kBytes:
-      return removed + " the output of what has ended took more than " +
+      return removed + " the output of ended jobs took more than " +
              std::to_string(limits.bytes / kMegabyte) + " MiB of that host (output_max)";
     case PruneRule::kFiles:
-      return removed + " what has ended left more than " + std::to_string(limits.files) +
-             " files on that host, most of them of its job";
+      return removed + " ended jobs left more than " + std::to_string(limits.files) +
+             " files on that host, most of them from this job";
   }
   return "";
 }

@@ -522,7 +522,7 @@ void RankSupervisors::on_dead(Handle& handle) {
   if (is_dismissed(handle.phase)) {
     clean(token);
   } else if (handle.phase == HandlePhase::kOrdered && !exists(directory_of(token) + "/spec")) {
-    fail_launch(token, "its supervisor could not begin: is the disk full?");
+    fail_launch(token, "its supervisor could not start: is the disk full?");
   } else if (handle.phase == HandlePhase::kSpawned) {
     std::string why = read_file(directory_of(token) + "/supervisor.log").value_or("");
     why.resize(std::min(why.size(), kComplaintBytesMax));

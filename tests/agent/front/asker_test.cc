@@ -28,22 +28,22 @@ TEST(Asker, IsAnsweredWhenHeIsAMemberOrTheAgentsUserOrRoot) {
       {{Kind::kLogin, {}, {}, 0}, root, ""},
       {{Kind::kLogin, {}, {}, 1001},
        ann,
-       "this agent answers the user it runs as, ann (uid 1000), and root, not uid 1001: ask as one "
-       "of them"},
+       "this agent answers only the user it runs as, ann (uid 1000), and root, not uid 1001: run "
+       "this as one of them"},
       {{Kind::kLogin, {}, {}, 1000},
        nameless,
-       "this agent answers the user it runs as, uid 1001, and root, not uid 1000: ask as one of "
-       "them"},
+       "this agent answers only the user it runs as, uid 1001, and root, not uid 1000: run this as "
+       "one of them"},
       {{Kind::kLogin, {}, {}, 1000},
        root,
-       "this agent answers root alone, not uid 1000: ask as root"},
+       "this agent answers only root, not uid 1000: run this as root"},
       {{Kind::kNobody, {}, {}, 1000},
        ann,
-       "the ports of hosts answer hosts alone: ask on a host, whose agent answers the user it runs "
-       "as, ann (uid 1000), and root"},
+       "this port answers only hosts: run the command on a host, whose agent answers the user it "
+       "runs as, ann (uid 1000), and root"},
       {{},
        root,
-       "the ports of hosts answer hosts alone: ask on a host, whose agent answers root alone"},
+       "this port answers only hosts: run the command on a host, whose agent answers root"},
   };
   for (const Case& each : cases) {
     EXPECT_EQ(why_denied(each.sender, each.own), each.why);

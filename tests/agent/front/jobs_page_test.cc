@@ -81,7 +81,7 @@ TEST_F(JobsPageTest, APageOfWhatCannotBeIsEmpty) {
     EXPECT_TRUE(jobs_page(known(), views_, odd).jobs.empty());
     EXPECT_TRUE(jobs_page(known(), views_, JobId(), odd).jobs.empty());
   }
-  EXPECT_TRUE(jobs_page(known(), views_, JobId(), JobId(2)).jobs.empty()) << "it is no array";
+  EXPECT_TRUE(jobs_page(known(), views_, JobId(), JobId(2)).jobs.empty()) << "it is not an array";
 }
 
 TEST_F(JobsPageTest, LongNamesMakeShortPages) {

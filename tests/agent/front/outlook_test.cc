@@ -68,7 +68,7 @@ TEST_F(OutlookTest, AFailureThatIsNotClassedYetIsWaitedFor) {
   attempt_.state = AttemptState::kEnded;
   attempt_.failed_at = 1s;
   job_.life.state = scheduler::JobState::kStopping;
-  EXPECT_TRUE(tells("whether a lost host was why")) << told();
+  EXPECT_TRUE(tells("whether a lost host caused it")) << told();
   job_.life.state = scheduler::JobState::kFailed;
   EXPECT_EQ(told(), "");
 }

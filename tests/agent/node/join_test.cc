@@ -241,7 +241,7 @@ TEST_F(Join, TheLastHostThatMaySpeakOrVoteIsLeftItsRight) {
   const auto last = bare.ask(
       request(Verb::kSetHost, encode_payload(SetHostArgs{kSelf, Wish::kAsItIs, Wish::kNo})));
   EXPECT_EQ(last->status, ResponseStatus::kConflict);
-  EXPECT_NE(last->text.find("the last that may vouch"), std::string::npos) << last->text;
+  EXPECT_NE(last->text.find("the last host that may vouch"), std::string::npos) << last->text;
   const auto leader = bare.ask(
       request(Verb::kSetHost, encode_payload(SetHostArgs{kSelf, Wish::kNo, Wish::kAsItIs})));
   EXPECT_EQ(leader->status, ResponseStatus::kConflict) << leader->text;
@@ -267,7 +267,7 @@ TEST_F(Join, TheAuthorityIsReplacedWhenAHostLosesOrGetsItsVote) {
 TEST_F(Join, NobodyRevokesTheLeaderNorAStranger) {
   const auto leader = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kSelf})));
   EXPECT_EQ(leader->status, ResponseStatus::kConflict);
-  EXPECT_NE(leader->text.find("let another one lead first"), std::string::npos) << leader->text;
+  EXPECT_NE(leader->text.find("hand the leadership over first"), std::string::npos) << leader->text;
   const auto stranger = bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kNewcomer})));
   EXPECT_EQ(stranger->status, ResponseStatus::kNotFound);
   EXPECT_EQ(bare.ask(request(Verb::kRevokeHost, "garbage"))->status, ResponseStatus::kUsage);

@@ -62,7 +62,7 @@ TEST_F(VoterOutlookTest, SaysThatThereIsNobody) {
 
 TEST_F(VoterOutlookTest, OneTooManyIsNotReplaced) {
   view_.now.target = 2;
-  EXPECT_EQ(of_c(30s), "it votes no more in 5m");
+  EXPECT_EQ(of_c(30s), "it stops voting in 5m");
 }
 
 TEST_F(VoterOutlookTest, NamesWhoIsOnItsWay) {

@@ -77,7 +77,7 @@ FakeWorld::FakeWorld() {
       return Error{ErrorCode::kInvalid, "cannot use '" + address + "'"};
     }
     if (denied.contains(address)) {
-      return Error{ErrorCode::kDenied, "the agent at " + address + " answers root alone"};
+      return Error{ErrorCode::kDenied, "the agent at " + address + " answers only root"};
     }
     if (!is_listening_ || dead.contains(address) || now_ < back_at_) {
       return Error{ErrorCode::kUnavailable, "no agent answers at " + address};

@@ -211,22 +211,22 @@ void expect_refused(const std::vector<WrongArguments>& cases) {
 
 TEST(Arguments, WrongOnesExitWith2AndSayWhatIsWrong) {
   expect_refused({
-      {{"job"}, "'job' is no verb"},
-      {{"jobs", "--state", "runing"}, "'runing' is no job state"},
+      {{"job"}, "'job' is not a verb"},
+      {{"jobs", "--state", "runing"}, "'runing' is not a job state"},
       {{"jobs", "--stat", "running"}, "--stat"},
-      {{"show"}, "no job is named"},
-      {{"show", "seventeen"}, "'seventeen' is no job: give a number, or a range"},
+      {{"show"}, "no job given"},
+      {{"show", "seventeen"}, "'seventeen' is not a job: write 100, or 100-120 for a range"},
       {{"show", "20-10"}, "'20-10' ends before it begins"},
       {{"cancel", "7", "--yess"}, "there is no option --yess"},
       {{"priority", "7", "99999999999999999999"}, "is too large a number"},
-      {{"jobs", "-o", "id,colour"}, "'colour' is no column, these are: id, name"},
+      {{"jobs", "-o", "id,colour"}, "'colour' is not a column; the columns are: id, name"},
       {{"jobs", "--sort", "id,name"}, "one column"},
-      {{"events", "--job", "7", "-f"}, "--job goes with"},
+      {{"events", "--job", "7", "-f"}, "--job works only with"},
       {{"usage", "--by", "rack"}, "neither user, type nor name"},
       {{"logs", "1", "--rank", "-1"}, "neither a rank's number"},
-      {{"submit", "--gpus", "2", "python", "x.py"}, "not expected here: python x.py; put --"},
+      {{"submit", "--gpus", "2", "python", "x.py"}, "unexpected argument: python x.py; put --"},
       {{"submit", "--gpus"}, "--gpus needs a value"},
-      {{"hosts", "--timeout", "5"}, "'5' is no duration"},
+      {{"hosts", "--timeout", "5"}, "'5' is not a duration"},
   });
 }
 
@@ -235,37 +235,39 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"submit"}, "no command"},
       {{"submit", "--"}, "no command"},
       {{"submit", "python", "x.py"}, "put -- before the command"},
-      {{"submit", "--gpus", "0", "--", "x"}, "say with --ranks how many"},
-      {{"submit", "--gpus", "010x", "--", "x"}, "'010x' is no count: write 16, or 2x8"},
+      {{"submit", "--gpus", "0", "--", "x"}, "--gpus 0 needs --ranks N"},
+      {{"submit", "--gpus", "010x", "--", "x"}, "'010x' is not a number of GPUs: write 16, or 2x8"},
       {{"submit", "--gpus", "0x8", "--", "x"}, "'0x8' has no GPUs"},
       {{"submit", "--gpus", "4096x4096", "--", "x"}, "is more than 4096 GPUs"},
-      {{"submit", "--gpus", "99999999999999999999", "--", "x"}, "is no count"},
+      {{"submit", "--gpus", "99999999999999999999", "--", "x"}, "is not a number of GPUs"},
       {{"submit", "--gpus", "3", "--ranks", "2", "--", "x"}, "with GPUs there is one rank each"},
       {{"submit", "--gpus", "3", "--ranks-per-host", "1", "--", "x"}, "say on how many hosts"},
       {{"submit", "--gpus", "0", "--ranks", "3", "--ranks-per-host", "2", "--", "x"},
        "3 ranks are no multiple of 2"},
-      {{"submit", "--cpus", "1.2345", "--", "x"}, "is no number of CPUs: write 12, 0.5 or 12/gpu"},
+      {{"submit", "--cpus", "1.2345", "--", "x"},
+       "is not a number of CPUs: write 12, 0.5 or 12/gpu"},
       {{"submit", "--gpus", "0", "--ranks", "2", "--cpus", "2/gpu", "--", "x"}, "leave out /gpu"},
       {{"submit", "--mem", "5k", "--", "x"}, "is less than 1M"},
-      {{"submit", "--mem", "lots", "--", "x"}, "is no size"},
+      {{"submit", "--mem", "lots", "--", "x"}, "is not a size"},
       {{"submit", "--mem", "64", "--", "x"}, "'64' has no unit: write 64G, or 64M"},
       {{"submit", "--mem", "64/gpu", "--", "x"}, "has no unit: write 64G/gpu, or 64M/gpu"},
       {{"submit", "--time", "2:00:00", "--", "x"},
        "there is no option --time: write --time-limit 2h"},
       {{"submit", "-N4", "-n", "32", "--", "x"},
        "there is no option -N: hosts and GPUs on each are one word: --gpus 4x8"},
-      {{"submit", "--dependency=afterok:7", "--", "x"}, "are not there yet"},
-      {{"submit", "-p", "gpu", "x.sh"}, "there are no partitions: --gpu-type, --label"},
+      {{"submit", "--dependency=afterok:7", "--", "x"}, "dependencies are not supported yet"},
+      {{"submit", "-p", "gpu", "x.sh"}, "there are no partitions: choose hosts"},
       {{"submit", "--hold", "--array", "0-3", "--", "x"}, "an array cannot be held"},
-      {{"jobs", "-j", "7"}, "write the numbers alone"},
-      {{"submit", "--host", "a b", "--", "x"}, "'a b' is no name for a host: letters, digits"},
+      {{"jobs", "-j", "7"}, "give only the numbers"},
+      {{"submit", "--host", "a b", "--", "x"},
+       "'a b' is not a valid name for a host: letters, digits"},
       {{"submit", "--host", "10.0.0.7", "--", "x"}, "it is an address"},
-      {{"submit", "--gpu-type", "H 100", "--", "x"}, "is no name for a GPU type"},
-      {{"submit", "--label", "a=b=c", "--", "x"}, "'a=b=c' is no label"},
+      {{"submit", "--gpu-type", "H 100", "--", "x"}, "is not a valid name for a GPU type"},
+      {{"submit", "--label", "a=b=c", "--", "x"}, "'a=b=c' is not a label"},
       {{"submit", "--host", "a,,b", "--", "x"}, "has an empty or very long name in it"},
       {{"submit", "--pack", "room", "--", "x"}, "say island, host, rack, spine or any"},
-      {{"submit", "--pack", "rack@soon", "--", "x"}, "'soon' is no duration"},
-      {{"submit", "--pack", "any@5m", "--", "x"}, "waits for nothing"},
+      {{"submit", "--pack", "rack@soon", "--", "x"}, "'soon' is not a duration"},
+      {{"submit", "--pack", "any@5m", "--", "x"}, "has no closeness to wait for"},
       {{"submit", "--gpus", "2x4", "--pack", "host", "--", "x"}, "one host was asked for"},
       {{"submit", "--env", "EPOCHS", "--", "x"}, "EPOCHS is not set here"},
       {{"submit", "--env", "=3", "--", "x"}, "is neither NAME nor NAME=VALUE"},
@@ -277,7 +279,7 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"hosts", "--timeout", "0s"}, "--timeout: '0s' is too short: at least 1ms"},
       {{"sumbit"}, "did you mean submit? (muster --help)"},
       {{"hots"}, "did you mean hosts?"},
-      {{"banana"}, "'banana' is no verb; `muster --help` lists them"},
+      {{"banana"}, "'banana' is not a verb; `muster --help` lists them"},
       {{"submit", "--on-lost-host", "cry", "--", "x"}, "neither requeue nor wait"},
       {{"submit", "--priority", "3000000000", "--", "x"}, "does not fit"},
       {{"submit", "--name", std::string(256, 'n'), "--", "x"}, "at most 255 bytes"},
@@ -290,7 +292,7 @@ TEST(Arguments, ErrorsAreJsonOnStdoutWhenAskedFor) {
   FakeWorld world;
   EXPECT_EQ(world.run({"show", "x", "--json"}), 2);
   EXPECT_EQ(world.out(),
-            "{\"error\":\"JOB: 'x' is no job: give a number, or a range as 100-120 (muster show "
+            "{\"error\":\"JOB: 'x' is not a job: write 100, or 100-120 for a range (muster show "
             "--help)\",\"exit_code\":2}\n");
 }
 
@@ -486,10 +488,11 @@ TEST(Places, AnAddressIsNone) {
   FakeWorld world;
   world.environment["MUSTER_NODE"] = "127.0.0.1:7450";
   EXPECT_EQ(world.run({"hosts"}), 2);
-  EXPECT_EQ(world.err(),
-            "muster: '127.0.0.1:7450' is the address of a host, whose ports answer hosts alone: "
-            "--node NAME asks that host through the agent here, --node PATH an agent here by its "
-            "socket or data directory; from a machine without an agent: ssh HOST muster ...\n");
+  EXPECT_EQ(
+      world.err(),
+      "muster: '127.0.0.1:7450' is an address, and the ports of hosts answer only hosts: use "
+      "--node NAME to ask that host through the agent here, or --node PATH for an agent here by "
+      "its socket or data directory; from a machine without an agent: ssh HOST muster ...\n");
   EXPECT_EQ(world.run({"agent"}), 0) << "which asks nobody";
 }
 

@@ -106,7 +106,7 @@ TEST(Agent, ListensWhereOthersCanDialIt) {
   for (const char* address : {"0.0.0.0", "0.0.0.0:7450", "[::]:7450"}) {
     FakeWorld world;
     EXPECT_EQ(world.run({"agent", "--listen", address}), 2);
-    EXPECT_NE(world.err().find("is no address that other hosts could dial"), std::string::npos)
+    EXPECT_NE(world.err().find("is not an address that other hosts can reach"), std::string::npos)
         << world.err();
     EXPECT_TRUE(world.agents_run.empty());
   }
@@ -153,10 +153,10 @@ TEST(Agent, RefusesWrongSettingsAndSaysWhereTheyCameFrom) {
     std::string complaint;
   };
   const std::vector<Case> cases = {
-      {{"agent", "--listen", "localhost"}, {}, "--listen: 'localhost' is no IP[:PORT]"},
+      {{"agent", "--listen", "localhost"}, {}, "--listen: 'localhost' is not IP[:PORT]"},
       {{"agent"}, {{"MUSTER_LOG_LEVEL", "loud"}}, "MUSTER_LOG_LEVEL: 'loud' is not one of"},
       {{"agent"}, {{"MUSTER_LOG_JSON", "maybe"}}, "MUSTER_LOG_JSON: 'maybe' is neither"},
-      {{"agent", "--name", ""}, {}, "--name: '' is no name"},
+      {{"agent", "--name", ""}, {}, "--name: '' is not a valid name"},
       {{"agent", "--config", "/nowhere/muster.toml"}, {}, "/nowhere/muster.toml cannot be read"},
       {{"agent", "extra"}, {}, "extra"},
   };
@@ -172,7 +172,7 @@ TEST(ConfigFile, AnUnknownSettingIsNamedTogetherWithTheKnownOnes) {
   const auto settings = parse_config("name = 'a'\nlisten_on = 'b'\n", "m.toml", {"listen", "name"});
   ASSERT_FALSE(settings.has_value());
   EXPECT_EQ(settings.error().text,
-            "m.toml:2: unknown setting 'listen_on', these are known: listen, name");
+            "m.toml:2: unknown setting 'listen_on'; the settings are: listen, name");
 }
 
 TEST(ConfigFile, MalformedOnesNameTheLine) {

@@ -119,7 +119,7 @@ TEST(JobOrders, MoreThanTenAreAskedAbout) {
   FakeWorld script;
   script.answers(answer);
   EXPECT_EQ(script.run({"cancel", "1-11"}), 2);
-  EXPECT_NE(script.err().find("to cancel 11 jobs at once, say --yes"), std::string::npos);
+  EXPECT_NE(script.err().find("to cancel 11 jobs at once, use --yes"), std::string::npos);
   EXPECT_EQ(script.requests().size(), 1U);
   FakeWorld sure;
   sure.answers(answer);
@@ -181,7 +181,7 @@ TEST(HostOrders, ADrainSaysWhyAndWhen) {
   EXPECT_EQ(asked->why, "fan");
   EXPECT_TRUE(asked->requeues);
   EXPECT_EQ(asked->after_ms, 7'200'000U);
-  EXPECT_NE(world.err().find("goes on voting"), std::string::npos);
+  EXPECT_NE(world.err().find("keeps its vote"), std::string::npos);
   FakeWorld at_once;
   at_once.answers_in_turn({answer_with(sample_hosts()), agent::Response()});
   at_once.output_of({"hosts", "drain", "c", "--requeue"});
@@ -319,7 +319,7 @@ TEST(SubmitWait, AnInterruptLeavesTheJobUnlessAPersonWantsItGone) {
   script.answers_in_turn(
       {answer_with(agent::JobRef{JobId(17)}), in_state("running"), in_state("running")});
   EXPECT_EQ(script.run({"submit", "--wait", "--", "x"}), 130);
-  EXPECT_NE(script.err().find("job 17 goes on by itself"), std::string::npos);
+  EXPECT_NE(script.err().find("job 17 runs on"), std::string::npos);
   FakeWorld person;
   person.interrupts_in = 2;
   person.world().terminal.ask = [](const std::string&) {

@@ -126,7 +126,7 @@ TEST(Events, OfAnotherHost) {
 TEST(Events, AnUnknownLevelNamesThoseThereAre) {
   FakeWorld world;
   EXPECT_EQ(world.run({"events", "--level", "error"}), 2);
-  EXPECT_NE(world.err().find("'error' is no level, these are: info, warn, alarm"),
+  EXPECT_NE(world.err().find("'error' is not a level; the levels are: info, warn, alarm"),
             std::string::npos);
 }
 

@@ -121,7 +121,7 @@ TEST(Cancel, OfAWholeArrayOrManyTasksIsAskedFirst) {
     FakeWorld world;
     world.answers_in_turn({answer_with(array)});
     EXPECT_EQ(world.run({"cancel", meant}), 2) << "there is nobody to ask";
-    EXPECT_NE(world.err().find("say --yes"), std::string::npos) << world.err();
+    EXPECT_NE(world.err().find("use --yes"), std::string::npos) << world.err();
     FakeWorld sure;
     sure.answers(done());
     EXPECT_EQ(sure.run({"cancel", meant, "--yes"}), 0);
@@ -156,7 +156,7 @@ TEST(Revoke, OfAVoterIsSaidAgainUntilAnotherHostVotes) {
 TEST(SetHost, SaysWhichRightsChange) {
   FakeWorld world;
   world.answers_in_turn({answer_with(sample_hosts()), agent::Response()});
-  EXPECT_EQ(world.output_of({"hosts", "set", "b", "--may-vouch", "yes"}), "host b set\n");
+  EXPECT_EQ(world.output_of({"hosts", "set", "b", "--may-vouch", "yes"}), "host b changed\n");
   ASSERT_EQ(world.requests().size(), 2U);
   EXPECT_EQ(world.requests()[1].verb, Verb::kSetHost);
   const auto asked = agent::decode_payload<agent::SetHostArgs>(world.requests()[1].arguments);
@@ -186,7 +186,7 @@ TEST(Fence, WithoutYesNothingIsDoneUnlessAPersonAgrees) {
   FakeWorld script;
   script.answers(answer_with(sample_hosts()));
   EXPECT_EQ(script.run({"hosts", "fence", "b"}), 2);
-  EXPECT_NE(script.err().find("say --yes if it is off for certain"), std::string::npos);
+  EXPECT_NE(script.err().find("use --yes if you are sure that it is off"), std::string::npos);
   EXPECT_EQ(script.requests().size(), 1U);
   for (const bool agrees : {true, false}) {
     FakeWorld person;
@@ -223,7 +223,7 @@ TEST(QuorumChange, EachNamesItsHostAndSaysWhatIsDone) {
   for (const auto& [verb, action, said] :
        {std::tuple{"add", agent::QuorumAction::kAdd,
                    "host b added: it votes when it has caught up"},
-        std::tuple{"remove", agent::QuorumAction::kRemove, "host b votes no more: it votes when"},
+        std::tuple{"remove", agent::QuorumAction::kRemove, "host b no longer votes: it votes when"},
         std::tuple{"transfer", agent::QuorumAction::kTransfer, "host b leads: it votes when"}}) {
     FakeWorld world;
     const bool asks_first = action == agent::QuorumAction::kRemove;

@@ -82,7 +82,7 @@ TEST(Ticket, IsRevokedByTheNameInTheList) {
   agent::TicketList list;
   list.tickets.push_back({"public", 3, 1, 60'000, true, false, "", "ann@a", 0, ""});
   world.answers_in_turn({answer_with(list), agent::Response{}});
-  EXPECT_NE(world.output_of({"ticket", "revoke", "7075"}).find("lets nobody in any more"),
+  EXPECT_NE(world.output_of({"ticket", "revoke", "7075"}).find("admits no more hosts"),
             std::string::npos);
   const auto asked = agent::decode_payload<agent::TicketRef>(world.requests().at(1).arguments);
   EXPECT_EQ(asked->key, "public");

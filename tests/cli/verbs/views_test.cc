@@ -147,19 +147,18 @@ agent::QuorumInfo no_quorum() {
 TEST(Quorum, Json) {
   FakeWorld world;
   world.answers(answer_with(no_quorum()));
-  EXPECT_EQ(
-      world.output_of({"quorum", "--json"}),
-      R"({"cluster":null,"role":"none","term":0,"leader":null,"leader_id":null,"commit_index":null,)"
-      R"("applied_index":null,"tolerates":0,"voters_wanted":0,"epoch":0,"founders_wanted":0,)"
-      R"("founders_met":0,"seeds_unmet":[],"voters":[],)"
-      R"("answered_by":"a","age_ms":0})"
-      "\n");
+  EXPECT_EQ(world.output_of({"quorum", "--json"}),
+            R"({"cluster":null,"role":"none","term":0,"leader":null,"leader_id":null,)"
+            R"("commit_index":null,"applied_index":null,"tolerates":0,"voters_wanted":0,)"
+            R"("epoch":0,"founders_wanted":0,"founders_met":0,"seeds_unmet":[],"voters":[],)"
+            R"("answered_by":"a","age_ms":0})"
+            "\n");
 }
 
 TEST(Quorum, NoneYetSaysWhatToDo) {
   FakeWorld world;
   world.answers(answer_with(no_quorum()));
-  EXPECT_EQ(world.output_of({"quorum"}), "no quorum was met yet\n");
+  EXPECT_EQ(world.output_of({"quorum"}), "no quorum found yet\n");
 }
 
 TEST(Quorum, AClusterThatIsBeingBornSaysWhoIsMissing) {
@@ -170,10 +169,9 @@ TEST(Quorum, AClusterThatIsBeingBornSaysWhoIsMissing) {
   quorum.seeds_unmet = {{"10.0.0.2:7450", "refused"}, {"10.0.0.3:7450", "silent"}};
   world.answers(answer_with(quorum));
   EXPECT_EQ(world.output_of({"quorum"}),
-            "a cluster is being born: 1 of 3 founders are here: give the others\n"
-            "the ticket that `muster init` printed (muster join)\n"
-            "! seed 10.0.0.2:7450 does not answer: refused\n"
-            "! seed 10.0.0.3:7450 does not answer: silent\n");
+            "the cluster is being founded: 1 of 3 founders are here: give the others\nthe ticket "
+            "that `muster init` printed (muster join)\n! seed 10.0.0.2:7450 does not answer: "
+            "refused\n! seed 10.0.0.3:7450 does not answer: silent\n");
 }
 
 TEST(Hosts, SeedsThatWereNeverMetStandAboveTheTable) {
@@ -192,7 +190,7 @@ TEST(Jobs, Table) {
   waiting.gpu_type = "";
   waiting.attempt = 0;
   waiting.name = "an evaluation with a very long name that nobody needs to read to its end";
-  waiting.reason = "needs 16 GPUs, the hosts that are up have 8, free or not";
+  waiting.reason = "needs 16 GPUs, and the hosts that are up have 8";
   waiting.age_ms = 300'000;
   agent::JobSummary running = sample_job(17, "running");
   running.age_ms = 7'200'000;
@@ -201,22 +199,21 @@ TEST(Jobs, Table) {
   EXPECT_EQ(world.output_of({"jobs"}),
             R"(ID  NAME                  USER  STATE    GPUS     HOSTS  AGE  TIME  REASON
 17  llama                 ann   running  16xH100  a,b     2h    1h
-18  an evaluation with ~  ann   queued   16               5m     -  needs 16 GPUs, the hosts that a~
+18  an evaluation with ~  ann   queued   16               5m     -  needs 16 GPUs, and the hosts th~
 )");
 }
 
 TEST(Jobs, Json) {
   FakeWorld world;
   world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
-  EXPECT_EQ(
-      world.output_of({"jobs", "--json"}),
-      R"({"jobs":[{"job_id":17,"name":"llama","user":"ann","state":"running","gpus":16,"ranks":null,)"
-      R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
-      R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
-      R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-      R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,)"
-      R"("answered_by":"a","age_ms":0})"
-      "\n");
+  EXPECT_EQ(world.output_of({"jobs", "--json"}),
+            R"({"jobs":[{"job_id":17,"name":"llama","user":"ann","state":"running","gpus":16,)"
+            R"("ranks":null,"gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
+            R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
+            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+            R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,)"
+            R"("answered_by":"a","age_ms":0})"
+            "\n");
 }
 
 TEST(Jobs, JsonHasNullWhereNothingIs) {
@@ -338,7 +335,7 @@ isolation  default (10m over several hosts, 2m on one)
 grace      10s
 patience   5s, then requeue
 limit      none
-output     kept 14d after the end, at most 4G and 200000 files a host (as host a is set)
+output     kept 14d after the end, up to 4G or 200000 files on a host (set on a)
 
 attempt 1 (token 0.41) started: all ranks ready
 RANK  HOST  GPU    MEMBER  RESULT   DETAIL
@@ -420,8 +417,8 @@ TEST(Show, Json) {
       R"("not_labels":[],"hosts":[],"not_hosts":[],"pack":"any","pack_wait_ms":null},)"
       R"("argv":["python","train.py","--note","it's fine"],"argv_base64":null,)"
       R"("environment":["EPOCHS=3"],"environment_base64":null,)"
-      R"("directory":"/home/ann","directory_base64":null,"is_held":false,"retries":2,"isolation_ms":null,)"
-      R"("keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
+      R"("directory":"/home/ann","directory_base64":null,"is_held":false,"retries":2,)"
+      R"("isolation_ms":null,"keep_when_isolated":false,"grace_ms":10000,"patience_ms":5000,)"
       R"("on_lost_host":"requeue","time_limit_ms":null,"shell":{"umask":"0022",)"
       R"("open_files":1024,"stack_bytes":8388608,"core_bytes":0}},)"
       R"("attempts":[{"attempt":1,"token":"0.41","state":"started",)"
@@ -485,10 +482,10 @@ TEST(Why, Text) {
   world.answers(answer_with(sample_why()));
   EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
 gpus     16 wanted, 6 free, 10 lacking
-hosts    1 could hold some of it, 3 too few GPUs free, 1 host unreachable
-largest  4 in one island, 6 at all
+hosts    1 could hold a part of it; 3: too few GPUs free; 1: host unreachable
+largest  4 in one island, 6 in total
 withheld 8 (host suspect), 2 (quarantined)
-left out d: refused it, or late
+left out d: refused it or answered late
 starts   now, if job 12 ended
 fits     with 6 GPUs it would start now
 
@@ -535,18 +532,18 @@ TEST(Why, BehindOthersNothingWouldStartItNow) {
   world.answers(answer_with(why));
   EXPECT_EQ(world.output_of({"why", "18"}), R"(job 18 is queued: 16 x H100 are wanted and 6 are free
 gpus     16 wanted, 6 free, 10 lacking
-hosts    1 could hold some of it, 3 too few GPUs free, 1 host unreachable
-largest  4 in one island, 6 at all
+hosts    1 could hold a part of it; 3: too few GPUs free; 1: host unreachable
+largest  4 in one island, 6 in total
 withheld 8 (host suspect), 2 (quarantined)
-left out d: refused it, or late
+left out d: refused it or answered late
 ahead    jobs 15, 16 and 28 more
-turn     it is tried once the 30 jobs ahead of it have started
+turn     comes once the 30 jobs ahead of it have started
 )");
   why.ahead_count = 0;  // From an older node.
   why.ahead = {JobId(15)};
   FakeWorld older;
   older.answers(answer_with(why));
-  const std::string turn = "turn     it is tried once the job ahead of it has started\n";
+  const std::string turn = "turn     comes once the job ahead of it has started\n";
   EXPECT_NE(older.output_of({"why", "18"}).find("ahead    job 15\n" + turn), std::string::npos);
 }
 

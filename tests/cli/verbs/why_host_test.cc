@@ -31,8 +31,8 @@ TEST(WhyHost, SaysWhoHearsItAndWhoDoesNot) {
             "OBSERVER  CLAIM                                                               SINCE\n"
             "a         silent                                                                12s\n"
             "d         refused: the agent is down, while cut off itself: makes no verdict     3s\n"
-            "c         none: it hears it\n"
-            "e         none: it hears it\n"
+            "c         none, it hears it\n"
+            "e         none, it hears it\n"
             "\n"
             "2023-11-14 22:13:20  unreachable host=b\n");
   const auto asked = agent::decode_payload<agent::HostRef>(world.requests().at(1).arguments);

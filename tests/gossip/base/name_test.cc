@@ -29,11 +29,11 @@ TEST(Name, WhatCannotBeNamedAgainIsNoWord) {
 
 TEST(Name, ARefusalSaysWhatIsAllowedAndObeysNothing) {
   EXPECT_EQ(check_word_name("a\n\x1b[2J\xff", "host").error().text,
-            "'a??[2J?' is no name for a host: letters, digits and . _ - are allowed, a letter, "
-            "digit or _ first, at most 64");
+            "'a??[2J?' is not a valid name for a host: letters, digits and . _ - are allowed, a "
+            "letter, digit or _ first, at most 64");
   EXPECT_EQ(check_word_name("10.0.0.7", "host").error().text,
-            "'10.0.0.7' is no name for a host: it is an address; letters, digits and . _ - are "
-            "allowed, a letter, digit or _ first, at most 64");
+            "'10.0.0.7' is not a valid name for a host: it is an address; letters, digits and . _ "
+            "- are allowed, a letter, digit or _ first, at most 64");
 }
 
 TEST(Name, ALineMayHaveBlanksAndNothingThatSteersATerminal) {

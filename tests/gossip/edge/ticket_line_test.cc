@@ -48,7 +48,7 @@ TEST(TicketLine, WithoutAnAddressItIsNone) {
 
 TEST(TicketLine, SaysWhatIsWrong) {
   EXPECT_NE(ticket_in("muster2.abc").error().text.find("version"), std::string::npos);
-  EXPECT_NE(ticket_in("hello").error().text.find("is no ticket"), std::string::npos);
+  EXPECT_NE(ticket_in("hello").error().text.find("is not a ticket"), std::string::npos);
   EXPECT_NE(ticket_in("muster1.abc").error().text.find("cut off or mistyped"), std::string::npos);
 }
 

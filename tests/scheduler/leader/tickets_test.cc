@@ -36,7 +36,7 @@ TEST_F(Tickets, LetInAsManyAsTheyWereMadeFor) {
   EXPECT_TRUE(is_done(enrol(1, "t")));
   EXPECT_TRUE(is_done(enrol(2, "t")));
   EXPECT_FALSE(is_done(enrol(3, "t")));
-  EXPECT_EQ(replies.back().error->text, "the ticket was used 2 times, for which it was made");
+  EXPECT_EQ(replies.back().error->text, "the ticket was used 2 times, its limit");
   EXPECT_TRUE(is_member(1) && is_member(2));
   EXPECT_FALSE(is_member(3));
 }
@@ -74,7 +74,7 @@ TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
   const auto reply =
       say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
   EXPECT_TRUE(is_done(reply));
-  EXPECT_EQ(reply.told, "2 open tickets that were made there let nobody in any more");
+  EXPECT_EQ(reply.told, "2 open tickets made there are revoked");
   EXPECT_FALSE(is_done(enrol(3, "left open")));
   EXPECT_EQ(replies.back().error->text, "the ticket was ended by the revocation of host n");
   EXPECT_EQ(scheduler.state().roll().ticket("ended")->ended_by, "bob@b");
@@ -101,7 +101,7 @@ TEST_F(Tickets, OfAHostThatMayNotVouchAnyMoreEnd) {
   const auto reply =
       say(entry::Enrol{host_id(1), 1, 2, "less", "signature", "", "n", false, "ann@a", false});
   EXPECT_TRUE(is_done(reply));
-  EXPECT_EQ(reply.told, "1 open ticket that was made there let nobody in any more");
+  EXPECT_EQ(reply.told, "1 open ticket made there is revoked");
   EXPECT_FALSE(is_done(enrol(3, "left open")));
   EXPECT_EQ(replies.back().error->text, "the ticket was ended by taking --may-vouch from host n");
   EXPECT_FALSE(is_done(make("late")));
@@ -126,7 +126,7 @@ TEST_F(Tickets, RunOutByClusterTimeThoughNothingElseHappens) {
   EXPECT_EQ(scheduler.state().roll().ticket("t")->why_not(scheduler.state().cluster_time()), "");
   pass(20s);
   EXPECT_FALSE(is_done(enrol(1, "t")));
-  EXPECT_EQ(replies.back().error->text, "the ticket has run out");
+  EXPECT_EQ(replies.back().error->text, "the ticket has expired");
   EXPECT_FALSE(scheduler.state().has_open_ticket());
 }
 

@@ -237,7 +237,7 @@ TEST_F(KeeperTest, AHandOverThatNobodyTakesEndsWithTheLeaderLeadingOn) {
   lead_three();
   wish(QuorumAction::kTransfer, host(2));
   carry_for(RaftConfig().transfer_patience + milliseconds(100));
-  expect_done(1, false, "leads on", ErrorCode::kConflict);
+  expect_done(1, false, "the leader stays", ErrorCode::kConflict);
   EXPECT_EQ(raft->role(), Role::kLeader);
 }
 

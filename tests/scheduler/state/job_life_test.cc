@@ -179,8 +179,8 @@ TEST(JobLife, ARefusalSaysWhy) {
   EXPECT_EQ(text(JobState::kCancelled, JobEvent::kResume),
             "job 7 was cancelled: nothing to resume");
   EXPECT_EQ(text(JobState::kCompleted, JobEvent::kRequeue),
-            "job 7 has completed: what has ended never runs again, submit it anew with `muster "
-            "submit`");
+            "job 7 has completed: a job that has ended never runs again; submit it again with "
+            "`muster submit`");
 }
 
 TEST(JobLife, CountsNameWhatWasNeverUsed) {

@@ -123,19 +123,19 @@ TEST_F(Orders, AHeldJobBeginsSuspendedAndIsResumed) {
 TEST_F(Orders, NamesThatSteerATerminalAreRefusedByTheLog) {
   entry::Submit fact = submission("forged", 2);
   fact.spec.name = "x\nstate failed";
-  EXPECT_NE(log.apply(fact).rejected.find("is no name for a job"), std::string::npos);
+  EXPECT_NE(log.apply(fact).rejected.find("is not a valid name for a job"), std::string::npos);
   fact.spec.name = "x";
   fact.spec.request.hosts = {"10.0.0.7"};
-  EXPECT_NE(log.apply(fact).rejected.find("is no name for a host"), std::string::npos);
+  EXPECT_NE(log.apply(fact).rejected.find("is not a valid name for a host"), std::string::npos);
   entry::Register host = registration(9, 1);
   host.name = "gpu:1";
-  EXPECT_NE(log.apply(host).rejected.find("no word"), std::string::npos);
+  EXPECT_NE(log.apply(host).rejected.find("is not valid"), std::string::npos);
   entry::MakeTicket ticket;
   ticket.key = "key";
   ticket.uses = 1;
   ticket.ttl = 1h;
   ticket.host_name = "a b";
-  EXPECT_NE(log.apply(ticket).rejected.find("is no name for a host"), std::string::npos);
+  EXPECT_NE(log.apply(ticket).rejected.find("is not a valid name for a host"), std::string::npos);
 }
 
 TEST_F(Orders, AreObeyedAsTheTableSaysInEveryState) {

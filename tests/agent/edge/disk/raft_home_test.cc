@@ -171,7 +171,7 @@ TEST_F(RaftHomeTest, TheRaftOfAnotherHostAndALostIdAreRefused) {
   const Status started = start(kOther);
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, ErrorCode::kConflict);
-  EXPECT_NE(started.error().text.find("id/ says"), std::string::npos);
+  EXPECT_NE(started.error().text.find("id/ belongs to"), std::string::npos);
   EXPECT_NE(started.error().text.find("move the data directory away"), std::string::npos);
 }
 

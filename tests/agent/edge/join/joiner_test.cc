@@ -67,8 +67,8 @@ TEST(Joiner, EachTryMakesNewLinkKeys) {
 }
 
 TEST(Joiner, ALineThatIsNoTicketIsRefusedAtOnce) {
-  expect_error(join_with(newcomer(), "new", ""), ErrorCode::kInvalid, "that is no ticket");
-  expect_error(join_with(newcomer(), "new", "muster2.abc"), ErrorCode::kInvalid, "of a version");
+  expect_error(join_with(newcomer(), "new", ""), ErrorCode::kInvalid, "that is not a ticket");
+  expect_error(join_with(newcomer(), "new", "muster2.abc"), ErrorCode::kInvalid, "has a version");
 }
 
 TEST(Joiner, ARefusalEndsItWithTheWordsOfTheMember) {
@@ -214,7 +214,7 @@ TEST(Joiner, ARecordThatIsNotOfItsOwnKeysIsNotTaken) {
       info.own = make(join);
       return Answers{testing::welcome_to(nonce, info)};
     });
-    expect_error(join_at(member), ErrorCode::kUnavailable, "not that of its keys");
+    expect_error(join_at(member), ErrorCode::kUnavailable, "does not match its keys");
   }
 }
 

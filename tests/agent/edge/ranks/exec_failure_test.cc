@@ -54,7 +54,7 @@ TEST_F(ExecFailures, AMissingInterpreterIsNamed) {
   EXPECT_EQ(said("#!/a\x1b[31m\xff\n"), ": no interpreter '/a?[31m?', which its first line names");
   EXPECT_EQ(said("\x7f"
                  "ELF"),
-            " is there, but the loader it asks for is not: is it for another system?");
+            " exists, but the loader that it needs does not: it may be built for another system");
 }
 
 TEST_F(ExecFailures, TheLongestTextFitsIntoADetail) {
