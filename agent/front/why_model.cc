@@ -42,6 +42,27 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   return job.life.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
+/// Whether a closeness tells people something: not one host of a request for several, and no rack
+/// or spine where no host names one.
+bool is_told(scheduler::Pack pack, const scheduler::Request& request,
+             const scheduler::State& state) {
+  const std::uint32_t each = request.units_per_host();
+  switch (pack) {
+    case scheduler::Pack::kIsland:
+    case scheduler::Pack::kHost:
+      return each == 0 || request.units() == each;
+    case scheduler::Pack::kRack:
+      return std::any_of(state.hosts().begin(), state.hosts().end(),
+                         [](const auto& host) { return !host.second.traits.rack.empty(); });
+    case scheduler::Pack::kSpine:
+      return std::any_of(state.hosts().begin(), state.hosts().end(),
+                         [](const auto& host) { return !host.second.traits.spine.empty(); });
+    case scheduler::Pack::kAny:
+      break;
+  }
+  return true;
+}
+
 WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
                 const scheduler::Why& why) {
   WhyInfo info;
@@ -70,7 +91,9 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
     info.filters.push_back({filtered.reason, filtered.hosts});
   }
   for (const auto& [pack, units] : why.largest) {
-    info.largest.push_back({std::string(scheduler::text_of(pack)), units});
+    if (is_told(pack, job.spec.request, state)) {
+      info.largest.push_back({std::string(scheduler::text_of(pack)), units});
+    }
   }
   info.would_fit = why.would_fit_with;
   std::size_t size = 0;

@@ -147,7 +147,7 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
   using scheduler::SeatInput;
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr) {
-    return Error{ErrorCode::kInvalid, "a leader knows no such verb"};
+    return Error{ErrorCode::kInvalid, "the leader does not know that request"};
   }
   switch (row->becomes) {
     case Becomes::kNothing:
@@ -159,6 +159,15 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
     }
     case Becomes::kElectorate: {
       const auto wish = arguments_of<QuorumWish>(request);
+      const bool is_known = node.roll.record(wish.host) != nullptr;
+      if (wish.action == scheduler::QuorumAction::kAdd && is_known &&
+          !node.roll.may_vote(wish.host)) {
+        const std::string name = node.hosts.addresses().name(wish.host);
+        return Error{ErrorCode::kConflict, "host " + name +
+                                               " may not vote: allow it first with `muster hosts "
+                                               "set " +
+                                               name + " --may-vote yes`"};
+      }
       return SeatInput(scheduler::input::ChangeQuorum{number, wish.action, wish.host});
     }
     case Becomes::kRollChange: {
@@ -173,7 +182,7 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
       return SeatInput(scheduler::input::ClientOrder{number, order->make(request, asker)});
     }
   }
-  return Error{ErrorCode::kInvalid, "a leader makes nothing of that"};
+  return Error{ErrorCode::kInvalid, "the leader does not know that request"};
 }
 
 }  // namespace muster::agent

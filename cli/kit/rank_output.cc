@@ -37,10 +37,12 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// Its host answers and has no output of it, and the log knows of no end: it may have to begin yet.
+/// Its own host answers and has no output of it, and the log knows of no end: it may have to begin
+/// yet. Another host may answer that the rank's host is not reachable.
 bool may_have_no_file(const RankSource& source, const Reply& reply) {
   const std::string& state = source.state;
   return reply.is_from_node && reply.status == ResponseStatus::kNotFound &&
+         reply.response.answered_by == source.host_name &&
          (state == "assigned" || state == "ready" || state == "running");
 }
 
@@ -140,7 +142,7 @@ bool RankOutput::advance(Session& session, bool follow) {
   auto chunk = agent::decode_payload<agent::OutputChunk>(reply.response.payload);
   if (!chunk.has_value()) {
     is_over_ = true;
-    exit_code_ = session.fail(ResponseStatus::kFailed, "the node's answer is not understood");
+    exit_code_ = session.fail(ResponseStatus::kFailed, kUnreadableAnswer);
     return false;
   }
   silent_since_ = kNever;
@@ -247,7 +249,7 @@ void RankOutput::note_blend(Session& session, const std::vector<OutputRun>& runs
     is_blend_told_ = true;
     session.note("rank " + std::to_string(source_.rank) + ": from byte " +
                  std::to_string(blend->offset) +
-                 " on its streams are not told apart, so both are shown there");
+                 " on it is not known which stream a line belongs to, so both are shown");
   }
 }
 

@@ -113,6 +113,27 @@ TEST_F(ReadModelTest, WhyNamesWhatTheLeaderLeavesOut) {
   EXPECT_EQ(withheld(why, "a voter that is silent"), 8U);
 }
 
+TEST_F(ReadModelTest, WhyTellsOnlyTheClosenessThatARequestCanHave) {
+  const auto levels = [this](JobId job) {
+    std::string text;
+    for (const WhyLevel& each : why_of(job).largest) {
+      text += (text.empty() ? "" : " ") + each.level;
+    }
+    return text;
+  };
+  log_.apply(registration(1, 8));
+  log_.apply(registration(2, 8));
+  EXPECT_EQ(levels(log_.submit(17)), "island host any");
+  auto apart = submission("apart", 4);
+  apart.spec.request.gpus_per_host = 2;
+  EXPECT_EQ(levels(log_.apply(apart).job), "any") << "it takes two hosts";
+  auto racked = registration(3, 8);
+  racked.traits.rack = "r1";
+  racked.traits.spine = "s1";
+  log_.apply(racked);
+  EXPECT_EQ(levels(log_.submit(17)), "island host rack spine any");
+}
+
 TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
   log_.apply(registration(1, 8));
   const JobId holder = log_.submit(8);

@@ -234,6 +234,18 @@ TEST_F(Join, AHostThatMayNotVouchSpeaksForItselfAlone) {
   EXPECT_EQ(say(newcomer, Verb::kJobs, "")->status, ResponseStatus::kDenied);
 }
 
+TEST_F(Join, AHostThatMayNotVoteIsNoVoterUntilItMay) {
+  make_ticket("t");
+  ASSERT_EQ(show(join_of(kNewcomer, "t"), "t")->status, ResponseStatus::kOk);
+  const auto added = bare.ask(request(
+      Verb::kChangeQuorum, encode_payload(QuorumWish{scheduler::QuorumAction::kAdd, kNewcomer})));
+  ASSERT_TRUE(added.has_value()) << "it is refused at once";
+  EXPECT_EQ(added->status, ResponseStatus::kConflict);
+  EXPECT_NE(added->text.find(" may not vote: allow it first with `muster hosts set "),
+            std::string::npos)
+      << added->text;
+}
+
 TEST_F(Join, TheLastHostThatMaySpeakOrVoteIsLeftItsRight) {
   const auto vouch = bare.ask(
       request(Verb::kSetHost, encode_payload(SetHostArgs{kPeer, Wish::kAsItIs, Wish::kNo})));

@@ -230,6 +230,17 @@ TEST(Logs, OfARankThatHasNotBegunNothingIsMissing) {
   EXPECT_EQ(world.run({"logs", "17"}), 6) << "its host should have it";
 }
 
+TEST(Logs, ARankOfAHostThatIsNotReachableIsNoRankWithoutOutput) {
+  FakeWorld world;
+  Cluster cluster(world);
+  cluster.not_begun = {1};  // Host a answers for host b.
+  cluster.detail.attempts[0].members[1].ranks[0].state = "running";
+  EXPECT_EQ(world.run({"logs", "17", "--rank", "1"}), 6);
+  EXPECT_NE(world.err().find("output of rank 1 on host b is missing from byte 0 on: "),
+            std::string::npos)
+      << world.err();
+}
+
 TEST(Logs, OfALostHostSayHowManyBytesAreMissing) {
   FakeWorld world;
   Cluster cluster(world);
@@ -360,7 +371,7 @@ TEST(Logs, WhatIsOfNeitherStreamIsShownAndSaid) {
   cluster.marks[0].back().stream = "";
   EXPECT_EQ(world.run({"logs", "17", "--stdout"}), 0);
   EXPECT_EQ(world.out(), "one\ntwo\nEND\n");
-  EXPECT_NE(world.err().find("rank 0: from byte 12 on its streams are not told apart"),
+  EXPECT_NE(world.err().find("rank 0: from byte 12 on it is not known which stream"),
             std::string::npos)
       << world.err();
 }
