@@ -1,6 +1,6 @@
 #!/bin/sh
 # Configures one of the two builds: cmake/configure.sh release|asan. Whoever builds asks here, so that
-# every script means the same build, and none makes another's anew.
+# every script means the same build, and none rebuilds another's.
 set -eu
 cd "$(dirname "$0")/.."
 

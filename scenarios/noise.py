@@ -29,7 +29,7 @@ class Peer:
         self.dials += 1
 
     def push(self):
-        """Sends what the kernel takes now. A connection that ended is dialled anew."""
+        """Sends what the kernel takes now. A connection that ended is dialled again."""
         try:
             sent = self.socket.send(self.left)
         except BlockingIOError:

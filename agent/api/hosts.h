@@ -62,7 +62,7 @@ struct StormInfo {
 /// A seed that the answering node has not met since it started.
 struct SeedInfo {
   std::string address;
-  /// "silent", "refused", "nobody known there", "other cluster", "other version"
+  /// "silent", "refused", "no known member there", "other cluster", "other version"
   std::string silence;
   bool operator==(const SeedInfo&) const = default;
 };

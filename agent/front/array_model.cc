@@ -172,7 +172,7 @@ std::string text_of_folded(const scheduler::TaskArray& array, JobId task) {
   }
   return index >= array.next ? name + " waits for its turn: `muster show " + text_of(array.id) +
                                    "` counts the tasks before it"
-                             : name + " ended, and is not kept any more";
+                             : name + " ended, and is no longer kept";
 }
 
 }  // namespace muster::agent

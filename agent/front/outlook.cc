@@ -36,7 +36,7 @@ std::string more_text(const std::vector<Missing>& missing) {
              : " and " + std::to_string(missing.size() - kNamedMax) + " more";
 }
 
-/// "host c has been silent for 12 s, the agent of host d down for 3 s"
+/// "host c has been silent for 12 s, the agent of host d has been down for 3 s"
 std::string who_text(const std::vector<Missing>& missing, const crdt::AddressBook& addresses,
                      Instant now) {
   std::string text;
@@ -116,15 +116,16 @@ std::string next_text(const Job& job, const Attempt& attempt, const std::vector<
            "are sure that " +
            names + (missing.size() == 1 ? " is off" : " are off");
   }
-  const bool is_gone_for_good = std::all_of(
-      missing.begin(), missing.end(),
-      [](const Missing& each) { return each.member->state == membership::MemberState::kLeft; });
   const std::string when =
       end_text(job, attempt) +
       about_text(requeued_in(job, attempt, missing, some_answer && !is_stopping, hosts.now));
-  return is_gone_for_good ? when
-                          : when + ", unless " + names +
-                                (missing.size() == 1 ? " comes" : " come") + " back first";
+  std::vector<Missing> may_return = missing;
+  std::erase_if(may_return, [](const Missing& each) {
+    return each.member->state == membership::MemberState::kLeft;
+  });
+  return may_return.empty() ? when
+                            : when + ", unless " + names_text(may_return, hosts.addresses) +
+                                  (may_return.size() == 1 ? " comes" : " come") + " back first";
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ class Waits {
       const bool is_aside = live < job.spec.request.units();
       if (first <= key.job && key.job <= last) {
         texts_[key.job] =
-            is_aside      ? need_text(job.spec.request, live) + short_hosts_
+            is_aside      ? need_text(job, live) + short_hosts_
             : ahead_ == 0 ? first_text(job.spec.request) + short_hosts_ + left_out_text(job)
                           : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
       }

@@ -28,7 +28,7 @@ scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& 
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
   if (why.is_queued && !hosts.unled.empty()) {
-    return why.reason + "; " + hosts.unled;
+    return scheduler::lead_text(why.reason) + hosts.unled;
   }
   const Attempt* newest =
       job.life.attempt_tokens.empty() ? nullptr : state.attempt(job.life.attempt_tokens.back());
@@ -42,21 +42,31 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   return job.life.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
 }
 
-/// Whether a closeness tells people something: not one host of a request for several, and no rack
-/// or spine where no host names one.
-bool is_told(scheduler::Pack pack, const scheduler::Request& request,
-             const scheduler::State& state) {
+/// False for a closeness that cannot apply: one host of a request for several, or a rack or spine
+/// if no host names one. The closeness that the request requires always applies.
+bool can_apply(scheduler::Pack pack, const scheduler::Request& request,
+               const scheduler::State& state) {
   const std::uint32_t each = request.units_per_host();
+  const bool is_of_one_host = each == 0 || request.units() == each;
+  const auto is_named = [&state](std::string scheduler::HostTraits::*place) {
+    return std::any_of(state.hosts().begin(), state.hosts().end(), [place](const auto& entry) {
+      const scheduler::HostRecord& host = entry.second;
+      const bool is_gone = host.is_removed || host.verdict == scheduler::Verdict::kLeft;
+      return !is_gone && !(host.traits.*place).empty();
+    });
+  };
+  if (pack == request.pack) {
+    return true;
+  }
   switch (pack) {
     case scheduler::Pack::kIsland:
+      return is_of_one_host && request.gpus != 0;
     case scheduler::Pack::kHost:
-      return each == 0 || request.units() == each;
+      return is_of_one_host;
     case scheduler::Pack::kRack:
-      return std::any_of(state.hosts().begin(), state.hosts().end(),
-                         [](const auto& host) { return !host.second.traits.rack.empty(); });
+      return is_named(&scheduler::HostTraits::rack);
     case scheduler::Pack::kSpine:
-      return std::any_of(state.hosts().begin(), state.hosts().end(),
-                         [](const auto& host) { return !host.second.traits.spine.empty(); });
+      return is_named(&scheduler::HostTraits::spine);
     case scheduler::Pack::kAny:
       break;
   }
@@ -91,7 +101,7 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
     info.filters.push_back({filtered.reason, filtered.hosts});
   }
   for (const auto& [pack, units] : why.largest) {
-    if (is_told(pack, job.spec.request, state)) {
+    if (can_apply(pack, job.spec.request, state)) {
       info.largest.push_back({std::string(scheduler::text_of(pack)), units});
     }
   }

@@ -27,7 +27,7 @@ std::vector<scheduler::GpuSlot> fenced_places(const scheduler::Member& member) {
 
 std::string text_of(const OutputDropped& dropped) {
   const std::string why =
-      dropped.lost_bytes > 0 ? "the disk takes no more" : "a rank may write no more";
+      dropped.lost_bytes > 0 ? "the disk is full" : "the limit of a rank's output is reached";
   const std::string rank = "rank " + std::to_string(dropped.rank);
   return dropped.is_whole
              ? rank + " wrote " + std::to_string(dropped.lost_bytes + dropped.surplus_bytes) +

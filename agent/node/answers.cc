@@ -22,7 +22,8 @@ namespace muster::agent {
 namespace {
 
 constexpr const char* kNoLeader =
-    "no leader is known, and without one nothing is placed or given up: see `muster quorum`";
+    "no leader is known; without one no job is placed and no lost host is replaced: see `muster "
+    "quorum`";
 
 /// The events in the story of a host: a death and a return make about ten.
 constexpr std::uint64_t kStoryEvents = 20;
@@ -133,8 +134,8 @@ std::optional<Response> why_not_named(const NodeView& node, const Request& reque
   const std::string& own = node.options.name;
   if (!may_forward) {
     return bad(node, ResponseStatus::kNotFound,
-               "host " + own + " was asked under the name '" + name +
-                   "', and passes on nothing that another host passed on");
+               "host " + own + " was asked for host '" + name +
+                   "', and does not forward what another host forwarded: ask that host itself");
   }
   const HostId host = host_named(node, name);
   if (host.is_zero() || host == node.options.self) {

@@ -94,8 +94,8 @@ Response unreadable(const NodeView& node, const VerbRow* row) {
   return bad(node, ResponseStatus::kUsage,
              row == nullptr
                  ? "this node does not know that request"
-                 : "host " + node.options.name + " cannot read what '" + std::string(row->name) +
-                       "': compare `muster version` here and there");
+                 : "host " + node.options.name + " cannot read the arguments of '" +
+                       std::string(row->name) + "': compare `muster version` here and there");
 }
 
 /// Only the host that answers reads the arguments: a host that passes them on may be older.
@@ -256,8 +256,9 @@ ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Ques
     Heard (ClientFront::*ask)(const RequestReach& reach, const Question& question) = nullptr;
   };
   static constexpr Row kTargets[] = {
-      {Verb::kEvents, " is not reachable, and its events are kept there", &ClientFront::ask_events},
-      {Verb::kOutput, " is not reachable, and its ranks' output is kept there alone",
+      {Verb::kEvents, " is not reachable, and its events are kept only there",
+       &ClientFront::ask_events},
+      {Verb::kOutput, " is not reachable, and its ranks' output is kept only there",
        &ClientFront::ask_output},
       {Verb::kStats, " is not reachable", &ClientFront::ask_stats},
       {Verb::kRecover, " is not reachable", &ClientFront::ask_recovery},
@@ -381,8 +382,8 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
     answer(reach, question.asker,
            bad(node, ResponseStatus::kNoQuorum,
                "host " + node.options.name +
-                   " reaches no voter, and jobs are kept by voters: "
-                   "repeat later or ask another node"));
+                   " reaches no voter, and only voters know the jobs: repeat later or ask another "
+                   "node"));
   }
 }
 
@@ -492,9 +493,10 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
     return;
   }
   answer(reach, asker,
-         response.has_value() ? *response
-                              : bad(reach.node, ResponseStatus::kUnknown,
-                                    "the node that knows gave no readable answer"));
+         response.has_value()
+             ? *response
+             : bad(reach.node, ResponseStatus::kUnknown,
+                   "cannot read the answer of the host that was asked: compare `muster version`"));
 }
 
 void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& read) {

@@ -53,10 +53,12 @@ bool EpochWatch::on_received(Instant now, const gossip::Envelope& envelope, bool
   }
   if (epoch_.is_too_far_ahead(theirs)) {
     if (is_new_complaint("epoch_not_believed", envelope.from, theirs)) {
-      outbox.emit(Severity::kAlarm, "epoch_not_believed",
-                  {{"host", envelope.from.short_hex()},
-                   {"epoch", theirs.text()},
-                   {"advice", "no quorum was recovered so often: restart the agent of that host"}});
+      outbox.emit(
+          Severity::kAlarm, "epoch_not_believed",
+          {{"host", envelope.from.short_hex()},
+           {"epoch", theirs.text()},
+           {"advice",
+            "this epoch is higher than recoveries can explain: restart the agent of that host"}});
     }
     return false;
   }

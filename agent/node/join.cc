@@ -64,8 +64,10 @@ Result<scheduler::entry::Enrol> enrolment_of(const NodeView& node, const JoinArg
   const scheduler::RollBook& book = node.seat.state().roll();
   const scheduler::Ticket* ticket = book.ticket(join.ticket);
   if (!host.has_value() || ticket == nullptr) {
-    return Error{ErrorCode::kInvalid, host.has_value() ? "no such ticket is known"
-                                                       : "the host does not prove its identity"};
+    return Error{ErrorCode::kInvalid,
+                 host.has_value()
+                     ? "there is no such ticket here: make a new one with `muster ticket`"
+                     : "the host does not prove its identity"};
   }
   const std::string why = ticket->why_not(node.seat.state().cluster_time());
   if (!why.empty() && !ticket->used_by.contains(*host)) {

@@ -160,6 +160,9 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
     case Becomes::kElectorate: {
       const auto wish = arguments_of<QuorumWish>(request);
       const bool is_known = node.roll.record(wish.host) != nullptr;
+      if (wish.action == scheduler::QuorumAction::kAdd && node.roll.is_revoked(wish.host)) {
+        return Error{ErrorCode::kNotFound, "there is no such member: see `muster hosts`"};
+      }
       if (wish.action == scheduler::QuorumAction::kAdd && is_known &&
           !node.roll.may_vote(wish.host)) {
         const std::string name = node.hosts.addresses().name(wish.host);

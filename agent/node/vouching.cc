@@ -64,7 +64,9 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
     said.node.clear();
   }
   if (!is_own && is_for_voters(said) && !roll.may_vote(speaker)) {
-    return "only hosts that may vote forward that request: run it on one of them";
+    const std::vector<HostId> voters = others_that(node, speaker, &Roll::may_vote);
+    return "only hosts that may vote forward that request: run it on " +
+           (voters.empty() ? "one of them" : names_of(node, voters));
   }
   if (!is_own && is(request.verb, Carrier::kTicketMakers) && !request.node.empty()) {
     return "a ticket is made on the host where you log in: leave out --node";
@@ -76,11 +78,11 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
   const std::string name = is_own ? node.options.name : node.hosts.addresses().name(speaker);
   const std::vector<HostId> others = others_that(node, speaker, &Roll::may_vouch);
   return "host " + name +
-         " may not vouch for its logins: they may only ask about this host, and use `hosts` and "
-         "`quorum`" +
+         " may not vouch for its logins: they may only run `hosts`, `why-host`, `quorum` and "
+         "`keys`, and ask about this host" +
          (others.empty() ? ""
                          : "; ask on " + names_of(node, others) +
-                               ", or have an operator say there: muster hosts set " + name +
+                               ", or have an operator run there: muster hosts set " + name +
                                " --may-vouch yes");
 }
 

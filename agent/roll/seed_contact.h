@@ -25,7 +25,7 @@ enum class SeedSilence : std::uint8_t {
   kOtherCluster,  ///< It belongs to another cluster than this host.
   kOtherVersion,  ///< It speaks another version of the protocol.
 };
-/// "silent", "refused", "nobody known there", "other cluster", "other version"
+/// "silent", "refused", "no known member there", "other cluster", "other version"
 std::string_view name_of(SeedSilence silence);
 
 struct UnmetSeed {

@@ -254,7 +254,7 @@ def trials(kind, fault, count):
 
 
 def another_leader(five):
-    """Its agent starts anew, so that each of a, b, c is at fault now and then, and may be the very
+    """Its agent starts again, so that each of a, b, c is at fault now and then, and may be the very
     host that the next gang would get."""
     leader = five[cluster.settle(five)]
     leader.kill_agent()

@@ -102,7 +102,7 @@ Result<std::string> working_directory() {
   }
   std::array<char, 4096> path{};
   if (getcwd(path.data(), path.size()) == nullptr) {
-    return Error{ErrorCode::kNotFound, std::string("the working directory cannot be told (") +
+    return Error{ErrorCode::kNotFound, std::string("cannot read the working directory (") +
                                            std::strerror(errno) + ": was it removed?)"};
   }
   return std::string(path.data());

@@ -30,8 +30,8 @@ Result<std::string> ticket_line(const std::string& secret, const agent::TicketMa
   }
   if (line.doors.empty() || line.authority.empty()) {
     return Error{ErrorCode::kInvalid,
-                 "the node names no member that a newcomer could speak to: compare `muster "
-                 "version` here and there"};
+                 "the answer lists no member that a new host can contact: compare `muster version` "
+                 "here and there"};
   }
   return gossip::to_line(line);
 }

@@ -20,6 +20,17 @@ inline std::string host_state_text(const agent::HostInfo& host) {
   return detail.empty() ? host.state : host.state + ", " + detail;
 }
 
+/// The same, with what the log says of it: "removed", "drained", "draining". `use` may be null.
+inline std::string host_state_text(const agent::HostInfo& host, const agent::HostUse* use) {
+  if (use != nullptr && use->is_removed) {
+    return "removed";
+  }
+  if (use != nullptr && use->is_drained && host.state == "alive") {
+    return use->jobs.empty() ? "drained" : "draining";
+  }
+  return host_state_text(host);
+}
+
 /// "c starts nothing: disk: 12 MiB free of ...". Precondition: starts_nothing().
 inline std::string shortage_text(const agent::HostInfo& host) {
   return host.name + " " + host.detail;

@@ -163,7 +163,9 @@ void JobChoice::describe(Options& options, const std::string& which, bool is_req
       "Select jobs in these states: " + join(agent::state_names()), "STATE[,STATE...]");
   options.text("--host", host_, "Select jobs on this host", "NAME");
   options.duration("--since", since_, "Select jobs submitted within this time, as 12h or 7d");
-  options.flag("-a,--all", all_, "Include jobs of all users and all ended jobs");
+  options.flag(
+      "-a,--all", all_,
+      is_required ? "Select jobs of all users" : "Include jobs of all users and all ended jobs");
 }
 
 void JobChoice::describe_tasks(Options& options) {

@@ -249,7 +249,7 @@ void RankOutput::note_blend(Session& session, const std::vector<OutputRun>& runs
     is_blend_told_ = true;
     session.note("rank " + std::to_string(source_.rank) + ": from byte " +
                  std::to_string(blend->offset) +
-                 " on it is not known which stream a line belongs to, so both are shown");
+                 " on, the stream of each line is not known, so both streams are shown");
   }
 }
 

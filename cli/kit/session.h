@@ -34,10 +34,11 @@ struct CommonOptions {
   void describe_consistent(Options& options);
 };
 
-/// An answer, or the reason why it is missing: whether the node or the way to it failed.
+/// The error of an answer that does not decode.
 inline constexpr char kUnreadableAnswer[] =
     "cannot read the node's answer: compare `muster version` here and there";
 
+/// An answer, or the reason why it is missing: whether the node or the way to it failed.
 struct Reply {
   agent::ResponseStatus status = agent::ResponseStatus::kOk;
   std::string text;          ///< One line when the status is not kOk.

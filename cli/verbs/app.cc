@@ -219,7 +219,7 @@ std::string exit_code_lines(std::size_t columns) {
   std::vector<std::string> cells;
   for (const ExitCode& code : exit_codes()) {
     const std::string number(code.number);
-    cells.push_back("  " + number + std::string(7 - number.size(), ' ') +
+    cells.push_back("  " + number + std::string(8 - number.size(), ' ') +
                     std::string(code.meaning));
   }
   const bool are_two = columns >= kScreenColumns;
@@ -451,7 +451,7 @@ const std::vector<ExitCode>& exit_codes() {
       {"7", "conflict with what is there"},
       {"75", "outcome unknown: repeat under the same key"},
       {"124", "the job's time limit passed"},
-      {"126", "the command cannot run; 127: not found"},
+      {"126-127", "the command cannot be executed"},
       {"128+n", "ended by signal n"},
   };
   return codes;

@@ -75,7 +75,7 @@ int ArrayLogs::run(Session& session) {
 int ArrayLogs::fail_without_tasks(Session& session) const {
   const std::string array = text_of(array_.id);
   return session.fail(ResponseStatus::kNotFound,
-                      "no task among " + tasks_text() + " has begun that is still kept (" +
+                      "none of the tasks " + tasks_text() + " that are kept has started (" +
                           array_.reason + ")" +
                           (agent::is_ended(array_.state) ? "" : ": wait for them with -f"));
 }

@@ -35,7 +35,7 @@ std::string dropped_text(const agent::RankInfo& rank, const std::string& host) {
   }
   if (rank.surplus_bytes > 0) {
     text += (text.empty() ? "wrote " : ", and ") + about_size(rank.surplus_bytes) +
-            " more than is kept of a rank";
+            " beyond the limit of a rank";
   }
   return text;
 }

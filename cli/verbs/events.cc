@@ -108,9 +108,9 @@ class Events final : public Verb {
       return 0;
     }
     if (detail->spec.array.has_value()) {
-      session.note("these are of the whole array: `muster events --job " +
+      session.note("this is the history of the whole array; `muster events --job " +
                    text_of(task_id(detail->summary.id, detail->spec.array->first)) +
-                   "` tells of one task");
+                   "` prints that of one task");
     }
     for (const agent::TransitionInfo& step : steps) {
       session.out() << (step.unix_ms == 0 ? "-" : session.world().clock.local_time(step.unix_ms))

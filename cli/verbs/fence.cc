@@ -66,7 +66,7 @@ class Fence final : public Verb {
     }
     const std::string state = host.detail.empty() ? host.state : host.state + ", " + host.detail;
     return confirmation_.is_agreed(
-        session, "host " + host.name + " is " + state + " for " + format_age(host.since_ms) +
+        session, "host " + host.name + " has been " + state + " for " + format_age(host.since_ms) +
                      ". Its leases end at once; " + kConsequence + ". Is it off?");
   }
 

@@ -194,8 +194,8 @@ class RevokeHost final : public HostOrder {
   std::string_view done() const override { return "revoked"; }
   std::string asks(const agent::HostInfo& host) const override {
     return "host " + host.name + " (" + host.state +
-           ") is expelled for good, its open tickets are revoked, and its jobs run elsewhere. "
-           "Revoke it?";
+           ") will be expelled for good; open tickets that were made there are revoked, and its "
+           "jobs run elsewhere. Revoke it?";
   }
   Reply said(Session& session, const agent::Request& request) const override {
     return said_until_spared(session, request);

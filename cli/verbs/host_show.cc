@@ -64,10 +64,10 @@ class HostShow final : public Verb {
     const agent::HostUse& use = detail.use;
     std::string text =
         line("host", host.name + " " + host.id.hex()) +
-        line("state", (use.is_removed ? "removed" : host_state_text(host)) + ", for " +
+        line("state", host_state_text(host, &use) + ", for " +
                           format_age(use.since_ms == 0 ? host.since_ms : use.since_ms)) +
         line("short", starts_nothing(host) ? host.detail : "") +
-        line("drained", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
+        line("drain", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
         line("rack", host.rack) + line("spine", detail.spine) +
         line("labels", join(detail.labels)) + line("quorum", role_text(host)) +
         line("rights", rights_text(detail)) + line("version", host.version) +

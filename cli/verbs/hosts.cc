@@ -34,16 +34,6 @@ const agent::HostUse* use_of(const std::optional<Uses>& uses, const agent::HostI
   return found == uses->end() ? nullptr : &found->second;
 }
 
-std::string state_text(const agent::HostInfo& host, const agent::HostUse* use) {
-  if (use != nullptr && use->is_removed) {
-    return "removed";
-  }
-  if (use != nullptr && use->is_drained && host.state == "alive") {
-    return use->jobs.empty() ? "drained" : "draining";
-  }
-  return host_state_text(host);
-}
-
 /// The time of the log holds for the cluster; only this node says that a host is suspect.
 std::uint64_t since_ms(const agent::HostInfo& host, const agent::HostUse* use) {
   return use == nullptr || use->since_ms == 0 || host.state == "suspect" ? host.since_ms
@@ -219,7 +209,7 @@ class Hosts final : public Verb {
                  {.title = "VOTER"}});
     for (const agent::HostInfo& host : list.hosts) {
       const agent::HostUse* use = use_of(uses, host);
-      table.add({host.name, host.id.short_hex(), state_text(host, use),
+      table.add({host.name, host.id.short_hex(), host_state_text(host, use),
                  format_age(since_ms(host, use)), gpus_text(host),
                  use == nullptr ? "-" : std::to_string(use->gpus_used),
                  use == nullptr ? "-" : std::to_string(use->gpus_free), host.gpu_type, host.rack,

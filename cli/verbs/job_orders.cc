@@ -258,8 +258,9 @@ class JobOrders final : public Verb {
     const std::string number = text_of(job);
     const bool is_unknown = reply.status == ResponseStatus::kUnknown;
     // The leader's text about a job names the job.
-    const std::string subject =
-        reply.text.rfind("job " + number + " ", 0) == 0 ? "" : "job " + number + ": ";
+    const bool is_named = reply.text.starts_with("job " + number + " ") ||
+                          reply.text.starts_with("there is no job " + number);
+    const std::string subject = is_named ? "" : "job " + number + ": ";
     const std::string text =
         subject + reply.text +
         (is_unknown ? "; repeat with: muster " + std::string(word_.name) + " " + number : "");

@@ -83,7 +83,7 @@ std::optional<int> leave_or_cancel(Session& session, JobId job) {
   const std::string number = text_of(job);
   if (session.world().terminal.ask) {
     const auto answer = session.world().terminal.ask("\ncancel job " + number +
-                                                     ", or let it run on? [cancel/leave] ");
+                                                     ", or leave it as it is? [cancel/leave] ");
     if (answer == "cancel" || answer == "c") {
       agent::Request request;
       request.verb = agent::Verb::kCancel;
@@ -96,7 +96,7 @@ std::optional<int> leave_or_cancel(Session& session, JobId job) {
       session.note("job " + number + " was not cancelled: " + reply.text);
     }
   }
-  session.note("job " + number + " runs on: muster show " + number);
+  session.note("job " + number + " was left as it is: muster show " + number);
   return kExitInterrupted;
 }
 

@@ -105,8 +105,9 @@ class QuorumChange final : public Verb {
     if (!is_voter || live > left / 2 + 1) {
       return "";
     }
-    return "of the " + std::to_string(left) + (left == 1 ? " voter" : " voters") +
-           " that are left none may fail, else nothing more is placed";
+    return left == 1 ? "with 1 voter left, its failure would stop all placement"
+                     : "with " + std::to_string(left) +
+                           " voters left, the failure of one would stop all placement";
   }
 
   bool confirms(Session& session, const std::string& warning) const {
@@ -122,7 +123,7 @@ class QuorumChange final : public Verb {
     if (session.common().is_json) {
       session.out() << agent::quorum_changed_json(kind_.done, name_, detail) << "\n";
     } else if (name_.empty()) {
-      session.out() << "another voter leads: `muster quorum` says which\n";
+      session.out() << "the leadership was handed over: `muster quorum` shows the leader\n";
     } else {
       session.out() << "host " << printable(name_) << " "
                     << (kind_.action == QuorumAction::kRemove ? "no longer votes" : kind_.done)

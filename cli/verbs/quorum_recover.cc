@@ -57,11 +57,11 @@ class QuorumRecover final : public Verb {
     for (const RecoveryInfo& other : found_) {
       if (other.epoch > chosen->epoch) {
         return session.fail(ResponseStatus::kConflict,
-                            "host " + other.host_name + " is of epoch " +
-                                std::to_string(other.epoch) + " already, host " +
-                                chosen->host_name + " of " + std::to_string(chosen->epoch) +
-                                ": a quorum was recovered there; start what is off and see "
-                                "`muster quorum`");
+                            "host " + other.host_name + " has epoch " +
+                                std::to_string(other.epoch) + " and host " + chosen->host_name +
+                                " epoch " + std::to_string(chosen->epoch) +
+                                ": the quorum was already recovered at " + other.host_name +
+                                "; start the voters that are down, and see `muster quorum`");
       }
     }
     if (!chosen->has_rival &&
@@ -70,7 +70,7 @@ class QuorumRecover final : public Verb {
                           "host " + chosen->host_name + " hears " + std::to_string(chosen->live) +
                               " of " + std::to_string(chosen->voters) +
                               " voters, and a leader was heard " + format_age(chosen->idle_ms) +
-                              " ago: recover only what has had no leader and no majority for 5s; "
+                              " ago: recover only after 5s without a leader and a majority; "
                               "see `muster quorum`");
     }
     if (!session.common().is_json) {
@@ -124,8 +124,10 @@ class QuorumRecover final : public Verb {
       return info.host == host.host->id && info.has_log;
     });
     if (named == found_.end()) {
-      exit_code_ = session.fail(ResponseStatus::kConflict,
-                                "host " + name_ + " is not a voter with a copy of the log");
+      exit_code_ = session.fail(
+          ResponseStatus::kConflict,
+          "the log of host " + name_ +
+              " cannot be used: it does not answer or is not a voter; name a voter that answers");
       return nullptr;
     }
     return &*named;

@@ -182,7 +182,7 @@ Status RequestOptions::accept_pack(const std::string& text) {
     }
   }
   if (!is_known) {
-    return invalid("'" + level + "': say island, host, rack, spine or any");
+    return invalid("'" + level + "': write island, host, rack, spine or any");
   }
   if (at == std::string::npos) {
     return ok();
@@ -238,14 +238,14 @@ Result<Request> RequestOptions::request() const {
         "--ranks: with GPUs there is one rank each: write --gpus 0, or --ranks-per-host");
   }
   if (gpus_ != 0 && ranks_per_host_ != 0 && hosts_ == 0) {
-    return invalid("--ranks-per-host: say on how many hosts: --gpus 2x8");
+    return invalid("--ranks-per-host needs the number of hosts: write --gpus 2x8");
   }
   if (ranks_ > kGpusMax || ranks_per_host_ > scheduler::kHostUnitsMax) {
     return invalid("--ranks: at most " + std::to_string(kGpusMax) + " are possible, and " +
                    std::to_string(scheduler::kHostUnitsMax) + " a host");
   }
   if (ranks_ != 0 && ranks_per_host_ != 0 && ranks_ % ranks_per_host_ != 0) {
-    return invalid("--ranks-per-host: " + std::to_string(ranks_) + " ranks are no multiple of " +
+    return invalid("--ranks-per-host: " + std::to_string(ranks_) + " ranks are not a multiple of " +
                    std::to_string(ranks_per_host_));
   }
   request.gpus = static_cast<std::uint32_t>(hosts_ == 0 ? gpus_ : hosts_ * gpus_);

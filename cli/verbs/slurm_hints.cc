@@ -12,7 +12,7 @@ constexpr std::string_view kTasks =
 constexpr std::string_view kOfHosts = "write --gpus HOSTSxN, as --gpus 1x8, and --gpu-type H100";
 constexpr std::string_view kPartition =
     "there are no partitions: choose hosts with --gpu-type, --label and --host";
-constexpr std::string_view kOutput = "output is always kept: muster logs JOB, --stderr";
+constexpr std::string_view kOutput = "output is stored by Muster: muster logs JOB, --stderr";
 constexpr std::string_view kDependency =
     "dependencies are not supported yet: in a script, start the next job after muster submit "
     "--wait";
@@ -93,7 +93,7 @@ constexpr std::array<OptionHint, 56> kSubmit = {{
 }};
 
 constexpr std::array<OptionHint, 11> kJobs = {{
-    {"--me", "your own jobs are always listed; --all adds those of others"},
+    {"--me", "write --user NAME; by default your jobs and the running jobs of others are listed"},
     {"--jobs", "give only the numbers: muster jobs 7 9-12"},
     {"-j", "give only the numbers: muster jobs 7 9-12"},
     {"--states", "write --state running,queued"},

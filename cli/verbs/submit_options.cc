@@ -268,7 +268,7 @@ Status SubmitOptions::check() const {
     return wrong("--priority: " + std::to_string(priority_) + " does not fit into 32 bits");
   }
   if (spec_.is_held && array_.has_value()) {
-    return wrong("--hold: an array cannot be held; suspend its tasks once they are jobs");
+    return wrong("--hold: an array cannot be held; submit it without --hold and suspend its tasks");
   }
   if (env_all_ && env_none_) {
     return wrong("--env-all and --env-none: choose one");
@@ -316,7 +316,7 @@ Result<std::vector<std::string>> SubmitOptions::environment(const World& world) 
     if (!here.has_value()) {
       const bool is_file = name.find_first_of("./%") != std::string::npos;
       return wrong("--env: " + name + " is not set here: give it a value as " + name + "=VALUE" +
-                   (is_file ? "; what ranks write to stderr is kept by itself: muster logs" : ""));
+                   (is_file ? "; Muster stores what ranks write to stderr: muster logs" : ""));
     }
     variables[name] = name == given ? name + "=" + *here : given;
   }

@@ -41,7 +41,7 @@ constexpr std::array<Term, 25> kTerms = {{
     {"drain", "Place no new job on a host. Its jobs go on until they end, or until --deadline."},
     {"array", "A job of many numbered tasks: submit --array."},
     {"task", "One numbered part of an array, named JOB.NUMBER. It runs like a job of its own."},
-    {"rack", "Group of hosts, as their agents are told, for --pack and the choice of voters."},
+    {"rack", "Group of hosts, set with agent --rack, for --pack and the choice of voters."},
     {"island", "GPUs of one host that share a switch, for submit --pack island."},
     {"alarm", "Highest level of events: a person should act on it."},
 }};

@@ -87,13 +87,13 @@ class MakeTicket final : public Verb {
   Duration ttl_ = kTtl;
 };
 
-/// "open", or what ended it: "was used 2 times, its limit".
+/// "open", or what ended it: "used 2 times, its limit".
 std::string state_of(const agent::TicketInfo& ticket) {
-  constexpr std::string_view kSubject = "the ticket ";
-  const std::string& why_not = ticket.why_not;
-  return why_not.empty()                 ? "open"
-         : why_not.starts_with(kSubject) ? why_not.substr(kSubject.size())
-                                         : why_not;
+  std::string state = ticket.why_not.empty() ? "open" : ticket.why_not;
+  for (const std::string_view start : {"the ticket ", "was ", "has "}) {
+    state.erase(0, state.starts_with(start) ? start.size() : 0);
+  }
+  return state;
 }
 
 class ListTickets final : public Verb {
@@ -154,9 +154,9 @@ class RevokeTicket final : public Verb {
     const auto found = std::find_if(list->tickets.begin(), list->tickets.end(), is_named);
     if (found == list->tickets.end() ||
         std::count_if(list->tickets.begin(), list->tickets.end(), is_named) > 1) {
-      return session.fail(
-          agent::ResponseStatus::kNotFound,
-          "no ticket, or more than one, is named " + name_ + ": see `muster ticket list`");
+      return session.fail(agent::ResponseStatus::kNotFound,
+                          "no ticket, or more than one, has a name that begins with " + name_ +
+                              ": see `muster ticket list`");
     }
     agent::Request request;
     request.verb = agent::Verb::kEndTicket;

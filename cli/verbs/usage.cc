@@ -35,8 +35,9 @@ class Usage final : public Verb {
 
   int run(Session& session) override {
     if (query_.by == "name" && since_ > Duration::zero()) {
-      return session.fail(agent::ResponseStatus::kUsage,
-                          "--since goes with users and types: of names there are no days");
+      return session.fail(
+          agent::ResponseStatus::kUsage,
+          "--since works only with --by user and --by type: no days are kept for job names");
     }
     query_.since_ms = static_cast<std::uint64_t>(to_ms(since_));
     const auto list =

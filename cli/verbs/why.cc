@@ -1,5 +1,6 @@
 // muster why: what a job waits for, who has it, and what would start it now.
 
+#include "agent/api/job_state.h"
 #include "agent/api/jobs.h"
 #include "agent/api/json/view.h"
 #include "agent/api/payload.h"
@@ -10,6 +11,11 @@
 
 namespace muster::cli {
 namespace {
+
+/// " is queued", " has failed", " was cancelled"
+std::string phrase_of(const std::string& state) {
+  return (state == "cancelled" ? " was " : agent::is_ended(state) ? " has " : " is ") + state;
+}
 
 class Why final : public Verb {
  public:
@@ -36,7 +42,7 @@ class Why final : public Verb {
       return 0;
     }
     session.out() << why_text(
-        *why, "job " + text_of(why->job) + " is " + why->state + ": " + why->headline,
+        *why, "job " + text_of(why->job) + phrase_of(why->state) + ": " + why->headline,
         session.screen());
     return 0;
   }

@@ -36,8 +36,8 @@ std::string tally_text(const agent::WhyHostInfo& why) {
                           : "all of its " + plural(observers, "observer") + " hear it";
   }
   return std::to_string(why.claims.size()) + " of its " + plural(observers, "observer") +
-         " get no answer from it; " + std::to_string(why.suspect_from) + " make it suspect, " +
-         std::to_string(why.verdict_from) + " unreachable";
+         " get no answer from it; " + std::to_string(why.suspect_from) +
+         " such claims make it suspect, " + std::to_string(why.verdict_from) + " unreachable";
 }
 
 /// A verdict outlasts its claims a little.
@@ -53,7 +53,7 @@ std::string state_text(const agent::HostInfo& host) {
 
 std::string claim_text(const agent::ClaimInfo& claim) {
   const std::string what = claim.kind == "agent_down" ? "refused: the agent is down" : claim.kind;
-  return what + (claim.is_weak ? ", while cut off itself: makes no verdict" : "");
+  return what + (claim.is_weak ? ", while cut off itself: does not count alone" : "");
 }
 
 class WhyHost final : public Verb {

@@ -26,7 +26,7 @@ bool is_line_name(std::string_view text);
 /// Whether the bytes are whole characters.
 bool is_utf8(std::string_view bytes);
 
-/// kInvalid: "'a b' is no name for a host: ...", with the characters that are allowed.
+/// kInvalid: "'a b' is not a valid name for a host: ...", with the characters that are allowed.
 Status check_word_name(std::string_view name, std::string_view what);
 /// kInvalid if is_line_name() is false, with the characters that are allowed. The text shows
 /// control characters as '?'.

@@ -103,13 +103,14 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) 
   }
   const std::string open_to = why_not_secret(file);
   Result<std::string> text =
-      open_to.empty() ? read_all(file, path, bytes_max)
-                      : Result<std::string>(
-                            Error{ErrorCode::kDenied,
-                                  (is_stdin ? "stdin is " : path + " is ") + open_to +
-                                      ": anyone who read it can join; if that is excluded, make " +
-                                      (is_stdin ? std::string("that file") : "it") +
-                                      " yours alone (chown, chmod 600)"});
+      open_to.empty()
+          ? read_all(file, path, bytes_max)
+          : Result<std::string>(Error{
+                ErrorCode::kDenied,
+                (is_stdin ? "stdin is " : path + " is ") + open_to +
+                    ": anyone who read it can join; if you are sure that no other user did, make " +
+                    (is_stdin ? std::string("that file") : "it") +
+                    " yours alone (chown, chmod 600)"});
   if (!is_stdin) {
     close(file);
   }

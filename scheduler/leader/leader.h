@@ -32,14 +32,14 @@ class Leader {
   /// this voter used for a majority round.
   Leader(const StepContext& step, std::uint64_t last_round);
 
-  /// The entry is applied already: `turn.state` includes it.
+  /// The entry is applied already: `step.state` includes it.
   void on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result);
   void on_agent_message(const StepContext& step, input::AgentMessageReceived& fact);
   void on_majority_round(const StepContext& step, std::uint64_t context);
   void on_submit(const StepContext& step, input::ClientSubmit& fact);
   void on_order(const StepContext& step, input::ClientOrder& fact);
   void on_roll_met(const StepContext& step, const input::RollMet& fact);
-  // The views are in `turn.seen`; these calls say which of them changed.
+  // The views are in `step.seen`; these calls say which of them changed.
   void on_host_view(const StepContext& step, const HostId& host) {
     reconciler_.on_host_view(step, host);
   }

@@ -428,7 +428,7 @@ std::optional<std::string> recover_given_up(const crdt::Records& records) {
     return std::nullopt;
   }
   constexpr std::size_t kWhyBytesMax = 1024;
-  std::string why = "its seat was given up";
+  std::string why = "this host gave up its vote";
   read_optional(records, kGivenUpKey, [&](Reader& in) {
     std::string known = in.text(kWhyBytesMax);
     why = in.ok() ? std::move(known) : why;

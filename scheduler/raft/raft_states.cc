@@ -46,8 +46,8 @@ void Raft::diverge(const StateHash& agreed) {
         {"role", std::string(text_of(role_))},
         {"advice", "raft/ is moved aside; this host starts again with an empty log"}});
   fall_silent();
-  output_.gives_seat_up = "what it added up to at entry " + std::to_string(agreed.index.value()) +
-                          " was not what most voters hold";
+  output_.gives_seat_up = "its state at entry " + std::to_string(agreed.index.value()) +
+                          " differs from that of most voters";
 }
 
 }  // namespace muster::scheduler

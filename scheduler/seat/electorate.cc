@@ -29,8 +29,9 @@ class Electorate {
     const ElectorateMember* bad = first(&Electorate::is_bad_voter);
     const bool is_full = view_.now.voters.size() >= kVotersMax;
     if (bad != nullptr && (view_.now.voters.size() > wanted() || is_full)) {
-      return change(view_.now.without(bad->host),
-                    is_full ? "it is gone, and there can be no voter more" : "its place is taken");
+      return change(
+          view_.now.without(bad->host),
+          is_full ? "it is gone, and no other host can become a voter" : "its place is taken");
     }
     if (!view_.now.learners.empty()) {
       return is_short ? std::nullopt
@@ -109,7 +110,7 @@ class Electorate {
       return change(view_.now.without(bad->host), "it lost its disk, and there is no other host");
     }
     if (!chosen->seat.has_value()) {
-      return ElectorateStep{chosen->host, HostId(), std::nullopt, "asked for its seat"};
+      return ElectorateStep{chosen->host, HostId(), std::nullopt, "asked to become a voter"};
     }
     return change(view_.now.with_learner({chosen->host, *chosen->seat}), "a place is free");
   }

@@ -44,7 +44,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
   switch (wish_->action) {
     case QuorumAction::kTransfer:
       if (wish_->host == raft.leader()) {
-        end_wish(true, {}, "that host leads already");
+        end_wish(true, {}, "it leads already");
       } else if (!wish_->host.is_zero() && !votes) {
         end_wish(false, ErrorCode::kConflict, "that host does not vote, so it cannot lead");
       } else {
@@ -53,7 +53,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
       return;
     case QuorumAction::kRemove:
       if (!votes && current.learner(wish_->host) == nullptr) {
-        end_wish(true, {}, "that host does not vote");
+        end_wish(true, {}, "it did not vote");
         return;
       } else {
         Configuration next = current.without(wish_->host);
@@ -65,7 +65,7 @@ void ElectorateKeeper::pursue(Instant now, const Raft& raft) {
       return;
     case QuorumAction::kAdd:
       if (votes || current.learner(wish_->host) != nullptr) {
-        end_wish(true, {}, votes ? "that host votes already" : "that host is a learner already");
+        end_wish(true, {}, votes ? "it votes already" : "it is being added already");
       } else if (const auto seat = seats_.find(wish_->host); seat != seats_.end()) {
         Configuration next = current.with_learner({wish_->host, seat->second});
         // One more than were wanted, unless a place stood empty that nobody else is to fill.
@@ -95,8 +95,8 @@ void ElectorateKeeper::follow_ending(Instant now, const Raft& raft) {
     std::string reason = leads ? "" : "the leadership changed: repeat";
     if (leads && is_member) {
       Configuration next = current.without(host);
-      reason =
-          is_changed ? "another vote ends first" : why_not_without(now, raft, next, each.since);
+      reason = is_changed ? "another vote is being removed first"
+                          : why_not_without(now, raft, next, each.since);
       if (reason.empty()) {
         is_changed = true;
         seats_.clear();
@@ -115,8 +115,8 @@ void ElectorateKeeper::follow_ending(Instant now, const Raft& raft) {
          leads ? "that host votes, and its vote cannot be spared yet: " + reason +
                      (ending_.candidates > 0
                           ? "; another host takes its place now: repeat in a moment"
-                          : "; no other host may vote: start the voters that are down, or let "
-                            "another host vote first (muster hosts set NAME --may-vote yes)")
+                          : "; no other host may vote: start the voters that are down, or allow "
+                            "another host to vote first (muster hosts set NAME --may-vote yes)")
                : reason});
     return true;
   });

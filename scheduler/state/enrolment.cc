@@ -24,7 +24,7 @@ std::string short_name(const std::string& key) {
 std::string why_not(const Step& step, const entry::Enrol& fact) {
   const Ticket* ticket = step.books.roll.ticket(fact.ticket);
   if (ticket == nullptr) {
-    return "no such ticket is known";
+    return "there is no such ticket here: make a new one with `muster ticket`";
   }
   if (const HostRecord* bearer = step.books.hosts.bearer(fact.host_name, fact.host)) {
     return why_taken(*bearer);
@@ -100,7 +100,7 @@ void on_make_ticket(Step& step, const entry::MakeTicket& fact) {
 
 void on_end_ticket(Step& step, const entry::EndTicket& fact) {
   if (step.books.roll.ticket(fact.key) == nullptr) {
-    step.reject(ErrorCode::kNotFound, "no such ticket is known: see `muster ticket list`");
+    step.reject(ErrorCode::kNotFound, "there is no such ticket: see `muster ticket list`");
     return;
   }
   step.books.roll.end(fact);
@@ -145,12 +145,14 @@ void on_enrol(Step& step, const entry::Enrol& fact) {
   if (!fact.may_vouch) {
     end_tickets_of(step, fact, "taking --may-vouch from host ");
   }
-  step.result.events.push_back({Severity::kInfo,
-                                is_new ? "host_enrolled" : "host_record_changed",
-                                {{"host", fact.host.short_hex()},
-                                 {"name", fact.host_name},
-                                 {"ticket", short_name(fact.ticket)},
-                                 {"by", fact.by.name}}});
+  Event event{Severity::kInfo,
+              is_new ? "host_enrolled" : "host_record_changed",
+              {{"host", fact.host.short_hex()},
+               {"name", fact.host_name},
+               {"ticket", short_name(fact.ticket)},
+               {"by", fact.by.name}}};
+  std::erase_if(event.fields, [](const auto& field) { return field.second.empty(); });
+  step.result.events.push_back(std::move(event));
 }
 
 void on_rotate_keys(Step& step, const entry::RotateKeys& fact) {

@@ -25,7 +25,7 @@ void tell(Step& step, Severity severity, std::string_view name, const HostId& ho
 const HostRecord* known(Step& step, const HostId& host) {
   const HostRecord* record = step.books.hosts.find(host);
   if (record == nullptr) {
-    step.reject(ErrorCode::kNotFound, "no such host is registered");
+    step.reject(ErrorCode::kNotFound, "there is no such host: see `muster hosts`");
   }
   return record;
 }
@@ -34,7 +34,9 @@ const HostRecord* known(Step& step, const HostId& host) {
 std::string why_not_fenced(const HostRecord& host, bool are_processes_gone) {
   if (host.verdict == Verdict::kAlive) {
     return "host " + host.name + " answers, so it is not off: " +
-           (are_processes_gone ? "its agent says what runs there" : "switch it off first");
+           (are_processes_gone
+                ? "its agent reports what runs there, so --processes-gone is not needed"
+                : "switch it off first");
   }
   if (host.verdict != Verdict::kRefused && are_processes_gone) {
     return "host " + host.name + " does not answer at all, so it is not known what runs there: " +

@@ -83,14 +83,14 @@ void refuse_unknown(Step& step, JobId id) {
   const TaskArray* array = step.books.arrays.find(array_of(id));
   const std::string name = text_of(id);
   if (array == nullptr) {
-    step.reject(ErrorCode::kNotFound, "there is no job " + name);
+    step.reject(ErrorCode::kNotFound, "there is no job " + name + ": see `muster jobs --all`");
   } else if (!is_task(id) && array->has_ended()) {
     step.reject(ErrorCode::kConflict,
                 "job " + name + " has " + std::string(text_of(array->state())));
   } else if (!is_task(id)) {
-    step.reject(ErrorCode::kConflict, "job " + name +
-                                          " is an array: name one of its tasks, as in " + name +
-                                          "." + std::to_string(array->spec.array->first));
+    step.reject(ErrorCode::kConflict, "job " + name + " is an array: name its tasks, as in " +
+                                          name + "." + std::to_string(array->spec.array->first) +
+                                          "-" + std::to_string(array->spec.array->last));
   } else if (array->holds(index_of_task(id))) {
     step.reject(ErrorCode::kConflict, "job " + name + " has not begun, or ended long ago");
   } else {
@@ -169,7 +169,7 @@ void on_cancel(Step& step, const entry::Cancel& fact) {
   if (array->skipped.size() >= kSkippedRunsMax && last < array->spec.array->last) {
     step.reject(ErrorCode::kUnavailable,
                 "too many runs of tasks of job " + text_of(array->id) +
-                    " are cancelled before they began: wait until some have their turn");
+                    " are cancelled before they began: wait until some of these tasks are due");
     return;
   }
   for (const JobId job : cancel_folded(step, *array, first, last, fact.by.name)) {

@@ -9,7 +9,7 @@ namespace muster::scheduler {
 
 std::string Ticket::why_not(Duration cluster_time) const {
   if (!ended_by.empty()) {
-    return "the ticket was ended by " + ended_by;
+    return "the ticket was revoked by " + ended_by;
   }
   if (cluster_time >= ends_at) {
     return "the ticket has expired";

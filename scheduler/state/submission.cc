@@ -70,7 +70,7 @@ Status validate(const JobSpec& spec) {
     return user;
   }
   if (spec.array.has_value() && spec.is_held) {
-    return invalid("an array cannot be held: suspend its tasks once they are jobs");
+    return invalid("an array cannot be held: submit it without --hold and suspend its tasks");
   }
   if (spec.array.has_value()) {
     if (Status range = validate(*spec.array); !range) {

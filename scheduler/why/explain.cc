@@ -211,7 +211,9 @@ std::vector<std::string> would_fit_with(Capacity& capacity, const Job& job,
   attempt(asked.pack != Pack::kAny, other, named, "--pack any");
   other = asked;
   other.per_host = 0;
-  attempt(asked.per_host != 0, other, named, "any number of GPUs on each host");
+  attempt(asked.per_host != 0, other, named,
+          job.spec.request.gpus != 0 ? "any number of GPUs on each host"
+                                     : "any number of ranks on each host");
   other = asked;
   other.types.clear();
   attempt(!asked.types.empty(), other, named, "GPUs of any type");
@@ -299,18 +301,25 @@ std::string shortage_text(const HostRecord& host) {
   return "host " + host.name + " starts nothing: " + host.shortage;
 }
 
-std::string need_text(const Request& request, std::uint32_t live) {
+std::string need_text(const Job& job, std::uint32_t live) {
+  const Request& request = job.spec.request;
   const bool are_gpus = request.gpus != 0;
+  const Pack pack = shape_of(job).pack;
+  const std::string where = pack == Pack::kAny ? "" : " in one " + std::string(text_of(pack));
+  const std::string most = where.empty() ? "" : "at most ";
   const std::uint32_t each = request.units_per_host();
   if (each == 0) {
-    return "needs " + counted(request.units(), are_gpus) + ", and the hosts that are up have " +
-           (are_gpus ? "" : "room for ") + std::to_string(live);
+    return "needs " + counted(request.units(), are_gpus) + where +
+           ", and the suitable hosts that are up have " + (are_gpus ? "" : "room for ") + most +
+           std::to_string(live) + where;
   }
   const std::uint32_t hosts = request.units() / each;
-  return "needs " + counted(each, are_gpus) + " on " +
-         (hosts == 1 ? "1 host" : "each of " + std::to_string(hosts) + " hosts") + ", and " +
-         std::to_string(live / each) + " of the hosts that are up " +
-         (live / each == 1 ? "has" : "have") + (are_gpus ? " so many" : " room for so many");
+  const std::string on = pack == Pack::kIsland ? where + " on " : " on ";
+  return "needs " + counted(each, are_gpus) + on +
+         (hosts == 1 ? "1 host" : "each of " + std::to_string(hosts) + " hosts") +
+         (pack == Pack::kIsland ? "" : where) + ", and " + most + std::to_string(live / each) +
+         " of the suitable hosts that are up " + (live / each == 1 ? "has" : "have") +
+         (are_gpus ? " so many" : " room for so many");
 }
 
 std::string pause_text(Duration left) {
@@ -351,7 +360,7 @@ Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const
   answer.gpus = units;
   answer.lacking_gpus = units;
   answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
-  answer.need = need_text(job.spec.request, capacity.live_for(job));
+  answer.need = need_text(job, capacity.live_for(job));
   list_ahead(state, capacity, queue, job, answer);
   for (const LeftOut& left_out : job.life.left_out) {
     answer.left_out.push_back(left_out.host);
@@ -387,7 +396,8 @@ namespace {
 std::string barred(std::uint32_t gpus) {
   return gpus == 0 ? ""
                    : "; " + std::to_string(gpus) +
-                         " more take only --isolation keep, as their hosts have no PID namespaces";
+                         " more GPUs accept only jobs with --isolation keep, because their hosts "
+                         "have no PID namespaces";
 }
 
 std::string jobs_ahead(std::size_t count) {
@@ -402,9 +412,9 @@ namespace {
 std::string lack_of_hosts(const std::string& way) {
   return way == "--pack any"         ? "room that is as close together"
          : way == "GPUs of any type" ? "GPUs of the types that it accepts"
-         : way == "any labels"       ? "hosts with the labels that it asks for"
-         : way == "any hosts"        ? "room on the hosts that it names"
-                                     : "hosts with room for so many each";
+         : way == "any labels"       ? "room on the hosts that --label and --not-label allow"
+         : way == "any hosts"        ? "room on the hosts that --host and --not-host allow"
+                                     : "hosts with enough room for each share";
 }
 
 }  // namespace
@@ -427,14 +437,25 @@ std::string Why::lack_text() const {
   return text;
 }
 
+std::string lead_text(const std::string& reason) {
+  if (reason == "submitted") {
+    return "";
+  }
+  std::string words = reason;
+  if (words.find(' ') == std::string::npos) {  // The name of a cause, as host_lost.
+    std::replace(words.begin(), words.end(), '_', ' ');
+  }
+  return words + "; ";
+}
+
 std::string Why::text() const {
   if (state == JobState::kSuspended) {
     return reason + "; it waits for `muster resume " + text_of(job) + "`";
   }
   if (!is_queued) {
-    return state == JobState::kRunning ? "it waits for nothing" : reason;
+    return state == JobState::kRunning ? "all of its ranks have started" : reason;
   }
-  std::string text = reason + "; ";
+  const std::string text = lead_text(reason);
   if (is_impossible) {
     return text + "it asks for more than all registered hosts could ever hold" +
            barred(barred_gpus);

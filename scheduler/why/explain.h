@@ -95,9 +95,11 @@ inline constexpr JobId kDryRun{kFirstTask.value() - 1};
 
 /// "host c starts nothing: disk: ...". Precondition: the host has a shortage.
 std::string shortage_text(const HostRecord& host);
-/// "needs 10 GPUs, and the hosts that are up have 8": `live` units of the request could be placed
-/// if every host that is up were free.
-std::string need_text(const Request& request, std::uint32_t live);
+/// The reason of a job before its lack: "host lost; ", or "" if it was just submitted.
+std::string lead_text(const std::string& reason);
+/// "needs 10 GPUs, and the suitable hosts that are up have 8": `live` units of the job could be
+/// placed if every host that is up were free.
+std::string need_text(const Job& job, std::uint32_t live);
 /// "8s" for the rest of a pause, rounded up.
 std::string pause_text(Duration left);
 /// The rest of the job's pause, in cluster time; 0 = it does not pause.

@@ -58,9 +58,30 @@ std::string unknown_name(const State& state, const Capacity& capacity, const Req
   return "";
 }
 
+bool is_named(const HostRecord& host, const Request& request) {
+  const auto names = [&host](const std::vector<std::string>& list) {
+    return std::any_of(list.begin(), list.end(), [&host](const std::string& name) {
+      return name == host.name || name == host.id.hex() || name == host.id.short_hex();
+    });
+  };
+  return (request.hosts.empty() || names(request.hosts)) && !names(request.not_hosts);
+}
+
 /// The answer if each wanted label and type exists, but no host has all of them.
-std::string no_such_host(const JobSpec& spec) {
+std::string no_such_host(const State& state, const JobSpec& spec) {
   const Request& request = spec.request;
+  const auto is_there = [&](const auto& entry) {
+    const HostRecord& host = entry.second;
+    return host.verdict != Verdict::kLeft && !host.is_removed && is_named(host, request);
+  };
+  if (std::none_of(state.hosts().begin(), state.hosts().end(), is_there)) {
+    return "--host and --not-host leave no host of the cluster: see `muster hosts`";
+  }
+  JobSpec kept = spec;
+  kept.limits.keep_when_isolated = true;
+  const bool lacks_namespaces =
+      std::any_of(state.hosts().begin(), state.hosts().end(),
+                  [&](const auto& entry) { return is_there(entry) && entry.second.suits(kept); });
   std::vector<std::string> words;
   if (!request.gpu_types.empty()) {
     words.push_back("GPUs of type " + joined(request.gpu_types));
@@ -71,7 +92,7 @@ std::string no_such_host(const JobSpec& spec) {
   for (const std::string& label : request.not_labels) {
     words.push_back("no label " + label);
   }
-  if (!spec.limits.keep_when_isolated) {
+  if (lacks_namespaces) {
     words.emplace_back("PID namespaces (which all but --isolation keep need)");
   }
   std::string text;
@@ -95,15 +116,6 @@ struct Most {
   std::uint64_t amount = 0;
   std::string host;
 };
-
-bool is_named(const HostRecord& host, const Request& request) {
-  const auto names = [&host](const std::vector<std::string>& list) {
-    return std::any_of(list.begin(), list.end(), [&host](const std::string& name) {
-      return name == host.name || name == host.id.hex() || name == host.id.short_hex();
-    });
-  };
-  return (request.hosts.empty() || names(request.hosts)) && !names(request.not_hosts);
-}
 
 /// The largest amounts among hosts that suit the job but for their size.
 template <class Amount>
@@ -165,6 +177,7 @@ struct Excess {
   std::uint64_t wanted = 0;
   std::uint32_t largest = 0;  ///< Units that could ever be held with this bound.
   AmountTexts texts;
+  const char* of_what = "";  ///< Behind the amount, where that does not say it.
 };
 
 /// `amount`: how much a host has.
@@ -180,7 +193,7 @@ std::string text_of(const Excess& excess, const State& state, const JobSpec& spe
                          excess.texts.rounded(excess.wanted) == excess.texts.rounded(most.amount);
   const AmountText text = are_alike ? excess.texts.exact : excess.texts.rounded;
   if (excess.wanted > most.amount) {
-    return "no host has " + text(excess.wanted) + " for each " +
+    return "no host has " + text(excess.wanted) + excess.of_what + " for each " +
            (each == 1 ? unit : "of " + std::to_string(each) + " " + unit + "s") + "; the most is " +
            text(most.amount) + (most.host.empty() ? "" : " (host " + most.host + ")");
   }
@@ -234,11 +247,24 @@ std::string first_of_several(const State& state, Capacity& capacity, const JobSp
     return text_of(Excess{*asked.cpus, with, {cpus_text, cpus_text}}, state, spec, cpus_of);
   }
   if (const std::uint32_t with = largest_with(&Shape::memory_mb); with < asked.units) {
-    return text_of(Excess{*asked.memory_mb, with, {memory_text, exact_memory_text}}, state, spec,
-                   memory_of);
+    return text_of(Excess{*asked.memory_mb, with, {memory_text, exact_memory_text}, " of memory"},
+                   state, spec, memory_of);
   }
   return what + " with all that each takes along, and the largest that could ever run has " +
          counted(capacity.ever_for(asked), spec.request);
+}
+
+/// "; no host has a rack (muster agent --rack)", if none names the place that the job asks for.
+std::string nameless_text(const State& state, Pack pack) {
+  const auto is_nameless = [pack](const auto& entry) {
+    const HostTraits& traits = entry.second.traits;
+    return (pack == Pack::kRack ? traits.rack : traits.spine).empty();
+  };
+  const std::string name(text_of(pack));
+  return (pack == Pack::kRack || pack == Pack::kSpine) &&
+                 std::all_of(state.hosts().begin(), state.hosts().end(), is_nameless)
+             ? "; no host has a " + name + " (muster agent --" + name + ")"
+             : "";
 }
 
 }  // namespace
@@ -269,20 +295,22 @@ std::string why_impossible(const State& state, Capacity& capacity, const JobSpec
       }
     }
     return what + " in one " + std::string(text_of(asked.pack)) + ", and the largest has " +
-           counted(largest, request) + "; --pack " + wider + " would be possible";
+           counted(largest, request) + "; --pack " + wider + " would be possible" +
+           nameless_text(state, asked.pack);
   }
   if (loose = asked, loose.cpus = 0; asked.cpus.has_value() && holds(loose)) {
     return text_of(Excess{*asked.cpus, largest, {cpus_text, cpus_text}}, state, spec, cpus_of);
   }
   if (loose = asked, loose.memory_mb = 0; asked.memory_mb.has_value() && holds(loose)) {
-    return text_of(Excess{*asked.memory_mb, largest, {memory_text, exact_memory_text}}, state, spec,
-                   memory_of);
+    return text_of(
+        Excess{*asked.memory_mb, largest, {memory_text, exact_memory_text}, " of memory"}, state,
+        spec, memory_of);
   }
   if (std::string many = too_many_a_host(state, capacity, spec, asked, type); !many.empty()) {
     return many;
   }
   if (most_of(state, spec, [](const HostRecord& host) { return host.gpus.size(); }).host.empty()) {
-    return no_such_host(spec);
+    return no_such_host(state, spec);
   }
   loose = asked;
   loose.takes_bare_hosts = true;

@@ -108,7 +108,7 @@ def tasks_are_cancelled(agents):
            (0, f"jobs {number}.10-59999 cancelled\n"))
     wait_for("the run", lambda: counts(agent, number)[1]["cancelled"] == 59991, 20)
     refused(agent, "show", f"{number}.20", code=6, text="was cancelled before it began")
-    refused(agent, "suspend", number, code=7, text="is an array: name one of its tasks")
+    refused(agent, "suspend", number, code=7, text="is an array: name its tasks")
     expect("why", agent.cli("why", number)[0], 0)
     refused(agent, "cancel", number, code=2, text="--yes")
     expect("all", agent.cli("cancel", number, "--yes")[0], 0)

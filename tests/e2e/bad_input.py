@@ -251,7 +251,7 @@ def raft_lost_or_copied(agent):
                 why in line and ("raft_set_aside" in line or "raft_discarded" in line)
                 for line in log.read_text().splitlines()), 10)
             wait_for(f"f lost its vote ({why})", lambda: "f" not in voters(asked), 30)
-            wait_for(f"f votes anew ({why})", lambda: voters(asked).get("f") == "joined later", 30)
+            wait_for(f"f votes again ({why})", lambda: voters(asked).get("f") == "joined later", 30)
             expect(f"a job after {why}", submit(other, "--gpus", "24", "--wait", "--", "true"), 0)
         stop(other)
         (other.data / "id").rename(lab.directory / "id")

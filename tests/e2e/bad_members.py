@@ -38,13 +38,13 @@ def bad_tickets(agent):
         expect("no ticket", other.cli("join", "nonsense"), 2, "nonsense", "muster ticket")
         ended = agent.ask("ticket")
         expect("revoke", agent.cli("ticket", "revoke", ended["ticket"]), 0)
-        expect("ended", other.cli("join", ended["line"]), 7, "the ticket was ended by")
+        expect("ended", other.cli("join", ended["line"]), 7, "the ticket was revoked by")
         named = agent.cli("ticket", "--host", "somebody")[1]
         expect("another's", other.cli("join", named), 7, "for host somebody")
         expect("dead addresses", other.cli("join", dead, timeout=30), 5, gone["z"].endpoint)
         brief = agent.cli("ticket", "--ttl", "1s")[1]
         start_job(agent, "sleep", "3")  # Cluster time is told each second while a job runs.
-        wait_for("it ran out", lambda: "has expired" in agent.cli("ticket", "list")[1], 15)
+        wait_for("it ran out", lambda: "expired" in agent.cli("ticket", "list")[1], 15)
         expect("expired", other.cli("join", brief), 7, "has expired")
         expect("still none", other.cli("hosts"), 5, "muster join")
         expect("a good one", other.cli("join", good), 0)

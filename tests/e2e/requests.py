@@ -232,7 +232,7 @@ def what_cannot_be_is_refused_at_once(lab):
                             (("--gpus", "24", "--cpus", "3/gpu"),
                              "GPUs with 3 CPUs each, and the hosts could ever hold"),
                             (("--gpus", "1", "--mem", "100G"),
-                             "no host has 100G for each GPU; the most is"),
+                             "no host has 100G of memory for each GPU; the most is"),
                             (("--gpus", "8", "--pack", "island"), "--pack host would be possible")):
         refused(lab["d"], *arguments, code=3, text=text)
 

@@ -48,7 +48,7 @@ Json ms_or_null(Duration duration) {
 
 Json view(const DrainInfo& drain) {
   return {{"by", drain.by},
-          {"why", drain.why},
+          {"why", text_or_null(drain.why)},
           {"since_ms", drain.since_ms},
           {"will_requeue", drain.requeues},
           {"requeue_in_ms", drain.requeues ? Json(drain.requeue_in_ms) : Json(nullptr)}};
@@ -67,7 +67,7 @@ void add_use(Json& json, const HostUse* use) {
   json["job_ids"] = use == nullptr ? Json(nullptr) : jobs;
   json["drain"] = use == nullptr || !use->is_drained ? Json(nullptr) : view(use->drain);
   json["is_removed"] = use == nullptr ? Json(nullptr) : Json(use->is_removed);
-  json["cluster_since_ms"] = use == nullptr ? Json(nullptr) : number_or_null(use->since_ms);
+  json["cluster_since_ms"] = use == nullptr ? Json(nullptr) : Json(use->since_ms);
 }
 
 Json view(const GpuInfo& gpu) {
@@ -280,17 +280,18 @@ Json views(const std::vector<T>& values) {
 }
 
 Json view(const MemberInfo& member) {
-  return {{"host_id", member.host.hex()},
-          {"host", member.host_name},
-          {"first_rank", member.first_rank},
-          {"gpu_uuids", member.gpus},
-          {"cpu_thousandths", member.cpus},
-          {"memory_mib", member.memory_mb},
-          {"state", member.state},
-          {"rank_list", views(member.ranks)},
-          {"host_state", member.host_state},
-          {"host_detail", text_or_null(member.host_detail)},
-          {"host_since_ms", member.host_since_ms}};
+  return {
+      {"host_id", member.host.hex()},
+      {"host", member.host_name},
+      {"first_rank", member.first_rank},
+      {"gpu_uuids", member.gpus},
+      {"cpu_thousandths", member.cpus},
+      {"memory_mib", member.memory_mb},
+      {"state", member.state},
+      {"rank_list", views(member.ranks)},
+      {"host_state", text_or_null(member.host_state)},
+      {"host_detail", text_or_null(member.host_detail)},
+      {"host_since_ms", member.host_state.empty() ? Json(nullptr) : Json(member.host_since_ms)}};
 }
 
 Json view(const AttemptInfo& attempt) {
@@ -393,7 +394,7 @@ std::string to_json(const QuorumInfo& quorum, const Response& answer) {
                       {"commit_index", number_or_null(quorum.commit.value())},
                       {"applied_index", number_or_null(quorum.applied.value())},
                       {"tolerates", quorum.tolerates},
-                      {"voters_wanted", quorum.wanted},
+                      {"voters_wanted", number_or_null(quorum.wanted)},
                       {"epoch", quorum.epoch},
                       {"founders_wanted", quorum.founders_wanted},
                       {"founders_met", quorum.founders_met},
@@ -477,8 +478,8 @@ std::string to_json(const StatsInfo& stats, const Response& answer) {
   for (const Counter& counter : stats.counters) {
     counters.push_back({{"name", counter.name},
                         {"count", counter.count},
-                        {"bytes", counter.bytes},
-                        {"cpu_us", counter.cpu_us}});
+                        {"bytes", number_or_null(counter.bytes)},
+                        {"cpu_us", number_or_null(counter.cpu_us)}});
   }
   return dump_answer({{"uptime_ms", stats.uptime_ms}, {"counters", counters}}, answer);
 }
@@ -502,7 +503,7 @@ std::string to_json(const std::optional<VersionInfo>& node) {
 
 std::string quorum_changed_json(const std::string& done, const std::string& host_name,
                                 const std::string& detail) {
-  return dump({{done, host_name}, {"detail", detail}});
+  return dump({{done, text_or_null(host_name)}, {"detail", text_or_null(detail)}});
 }
 
 std::string recovered_json(const std::string& host_name, std::uint64_t epoch, LogIndex last) {

@@ -130,8 +130,9 @@ Result<JoinInfo> converse(Conversation& talk) {
       ErrorCode::kUnavailable,
       talk.last_word.empty()
           ? "this host could not join at any of the ticket's addresses (" + addresses +
-                "): check that these agents run and can be reached; a ticket that was revoked or "
-                "has expired gets no answer: make a new one there with `muster ticket`"
+                "): check that these agents run and can be reached; a ticket gets no answer if "
+                "the cluster no longer keeps it or these members changed their link keys: make a "
+                "new one there with `muster ticket`"
           : talk.last_word};
 }
 

@@ -144,7 +144,7 @@ TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
   HostViews seen = views();
   seen.unled = "no leader is known";
   const WhyInfo why = why_info(known(), seen, job);
-  EXPECT_EQ(why.headline, "submitted; no leader is known");
+  EXPECT_EQ(why.headline, "no leader is known");
   EXPECT_TRUE(why.would_start.empty());
   EXPECT_EQ(why.fits_now, 0U);
   EXPECT_EQ(why_info(known(), seen, holder).headline, why_of(holder).headline)

@@ -379,10 +379,12 @@ TEST_F(GangAgentTest, OutputThatIsDroppedIsAnEvent) {
     EXPECT_EQ(event.name, "output_dropped");
     details.push_back(event.field("detail"));
   }
-  EXPECT_EQ(details, (std::vector<std::string_view>{
-                         "rank 3: output is dropped from here on: the disk takes no more",
-                         "rank 3 wrote 700 bytes more than is kept: the disk takes no more",
-                         "rank 4 wrote 9 bytes more than is kept: a rank may write no more"}));
+  EXPECT_EQ(
+      details,
+      (std::vector<std::string_view>{
+          "rank 3: output is dropped from here on: the disk is full",
+          "rank 3 wrote 700 bytes more than is kept: the disk is full",
+          "rank 4 wrote 9 bytes more than is kept: the limit of a rank's output is reached"}));
 }
 
 TEST_F(GangAgentTest, TheAckOfAnEarlyFailureDoesNotEndTheGrant) {

@@ -241,9 +241,10 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"submit", "--gpus", "4096x4096", "--", "x"}, "is more than 4096 GPUs"},
       {{"submit", "--gpus", "99999999999999999999", "--", "x"}, "is not a number of GPUs"},
       {{"submit", "--gpus", "3", "--ranks", "2", "--", "x"}, "with GPUs there is one rank each"},
-      {{"submit", "--gpus", "3", "--ranks-per-host", "1", "--", "x"}, "say on how many hosts"},
+      {{"submit", "--gpus", "3", "--ranks-per-host", "1", "--", "x"},
+       "--ranks-per-host needs the number of hosts"},
       {{"submit", "--gpus", "0", "--ranks", "3", "--ranks-per-host", "2", "--", "x"},
-       "3 ranks are no multiple of 2"},
+       "3 ranks are not a multiple of 2"},
       {{"submit", "--cpus", "1.2345", "--", "x"},
        "is not a number of CPUs: write 12, 0.5 or 12/gpu"},
       {{"submit", "--gpus", "0", "--ranks", "2", "--cpus", "2/gpu", "--", "x"}, "leave out /gpu"},
@@ -265,7 +266,7 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"submit", "--gpu-type", "H 100", "--", "x"}, "is not a valid name for a GPU type"},
       {{"submit", "--label", "a=b=c", "--", "x"}, "'a=b=c' is not a label"},
       {{"submit", "--host", "a,,b", "--", "x"}, "has an empty or very long name in it"},
-      {{"submit", "--pack", "room", "--", "x"}, "say island, host, rack, spine or any"},
+      {{"submit", "--pack", "room", "--", "x"}, "write island, host, rack, spine or any"},
       {{"submit", "--pack", "rack@soon", "--", "x"}, "'soon' is not a duration"},
       {{"submit", "--pack", "any@5m", "--", "x"}, "has no closeness to wait for"},
       {{"submit", "--gpus", "2x4", "--pack", "host", "--", "x"}, "one host was asked for"},
@@ -380,10 +381,10 @@ TEST(Arguments, TheOverviewHasTheExitCodes) {
   world.world().terminal.screen.columns = 80;
   const std::string help = world.output_of({"--help"});
   for (const char* line :
-       {"  0      ok\n", "  1      failed\n", "  2      usage", "  3      impossible",
-        "  4      denied\n", "  5      no quorum: surely not accepted\n", "  6      not found\n",
-        "  7      conflict", "  75     outcome unknown", "  124    the job's time limit passed\n",
-        "  128+n  ended by signal n\n"}) {
+       {"  0       ok\n", "  1       failed\n", "  2       usage", "  3       impossible",
+        "  4       denied\n", "  5       no quorum: surely not accepted\n", "  6       not found\n",
+        "  7       conflict", "  75      outcome unknown",
+        "  124     the job's time limit passed\n", "  128+n   ended by signal n\n"}) {
     EXPECT_NE(help.find(line), std::string::npos) << line;
   }
 }

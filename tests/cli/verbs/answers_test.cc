@@ -34,7 +34,7 @@ TEST(Stats, AreATableAndJson) {
   EXPECT_EQ(json.output_of({"stats", "--json"}),
             R"({"uptime_ms":61000,"counters":[)"
             R"({"name":"received.rows","count":12,"bytes":3400,"cpu_us":5600},)"
-            R"({"name":"rows.publishes","count":3,"bytes":0,"cpu_us":0}],)"
+            R"({"name":"rows.publishes","count":3,"bytes":null,"cpu_us":null}],)"
             R"("answered_by":"a","age_ms":0})"
             "\n");
 }

@@ -130,7 +130,7 @@ TEST(ArrayLogs, WhenNoneHasBegunItIsSaid) {
   array.state = "queued";
   EXPECT_EQ(world.run({"logs", "7"}), 6);
   EXPECT_EQ(world.err(),
-            "muster: no task among 7.0-3 has begun that is still kept (2 of 4 tasks ended): wait "
+            "muster: none of the tasks 7.0-3 that are kept has started (2 of 4 tasks ended): wait "
             "for them with -f\n");
 }
 

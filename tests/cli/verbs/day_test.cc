@@ -319,7 +319,7 @@ TEST(SubmitWait, AnInterruptLeavesTheJobUnlessAPersonWantsItGone) {
   script.answers_in_turn(
       {answer_with(agent::JobRef{JobId(17)}), in_state("running"), in_state("running")});
   EXPECT_EQ(script.run({"submit", "--wait", "--", "x"}), 130);
-  EXPECT_NE(script.err().find("job 17 runs on"), std::string::npos);
+  EXPECT_NE(script.err().find("job 17 was left as it is"), std::string::npos);
   FakeWorld person;
   person.interrupts_in = 2;
   person.world().terminal.ask = [](const std::string&) {

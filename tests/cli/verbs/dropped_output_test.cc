@@ -24,8 +24,8 @@ TEST(DroppedOutput, OutputThatIsNotThereIsTold) {
   member.ranks.resize(20, member.ranks[0]);
   world.answers(answer_with(detail));
   const std::string many = world.output_of({"show", "17"});
-  EXPECT_NE(many.find("rank 0 wrote 11 MiB more than the disk of host a took, and 1 byte more than "
-                      "is kept of a rank\n"),
+  EXPECT_NE(many.find("rank 0 wrote 11 MiB more than the disk of host a took, and 1 byte beyond "
+                      "the limit of a rank\n"),
             std::string::npos)
       << many;
   EXPECT_NE(many.find("\noutput of 12 more is missing\n"), std::string::npos) << many;

@@ -371,7 +371,7 @@ TEST(Logs, WhatIsOfNeitherStreamIsShownAndSaid) {
   cluster.marks[0].back().stream = "";
   EXPECT_EQ(world.run({"logs", "17", "--stdout"}), 0);
   EXPECT_EQ(world.out(), "one\ntwo\nEND\n");
-  EXPECT_NE(world.err().find("rank 0: from byte 12 on it is not known which stream"),
+  EXPECT_NE(world.err().find("rank 0: from byte 12 on, the stream of each line is not known"),
             std::string::npos)
       << world.err();
 }

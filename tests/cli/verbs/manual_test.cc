@@ -73,6 +73,7 @@ TEST(Manual, UnitsOfJsonStandLast) {
       {"object", ""},
       {"objects", ""},
       {"integer or string", ""},
+      {"integers or strings", ""},
       {"strings or objects", ""}};
   for (const agent::JsonField& field : agent::json_fields()) {
     const auto ending = endings.find(field.type);

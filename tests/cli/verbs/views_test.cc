@@ -149,7 +149,7 @@ TEST(Quorum, Json) {
   world.answers(answer_with(no_quorum()));
   EXPECT_EQ(world.output_of({"quorum", "--json"}),
             R"({"cluster":null,"role":"none","term":0,"leader":null,"leader_id":null,)"
-            R"("commit_index":null,"applied_index":null,"tolerates":0,"voters_wanted":0,)"
+            R"("commit_index":null,"applied_index":null,"tolerates":0,"voters_wanted":null,)"
             R"("epoch":0,"founders_wanted":0,"founders_met":0,"seeds_unmet":[],"voters":[],)"
             R"("answered_by":"a","age_ms":0})"
             "\n");
@@ -427,7 +427,7 @@ TEST(Show, Json) {
       R"("gpu_uuids":["GPU-1"],"cpu_thousandths":0,"memory_mib":0,"state":"ready","rank_list":[)"
       R"({"rank":0,"state":"running","detail":null,"output_bytes":0,"lost_bytes":0,)"
       R"("surplus_bytes":0}],)"
-      R"("host_state":"","host_detail":null,"host_since_ms":0}],"members_left_out":0}],)"
+      R"("host_state":null,"host_detail":null,"host_since_ms":null}],"members_left_out":0}],)"
       R"("transitions":[{"index":40,"cluster_ms":5000,"unix_ms":null,"state":"queued",)"
       R"("cause":"submitted"}],"array":null,"output":{"kept_ms":1209600000,)"
       R"("kept_bytes":4294967296,"kept_files":200000},)"

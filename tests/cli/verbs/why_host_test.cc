@@ -24,17 +24,15 @@ agent::WhyHostInfo sample_why_host() {
 TEST(WhyHost, SaysWhoHearsItAndWhoDoesNot) {
   FakeWorld world;
   world.answers_in_turn({answer_with(sample_hosts()), answer_with(sample_why_host())});
-  EXPECT_EQ(world.output_of({"why-host", "b"}),
-            "host b (62626262) is unreachable, silent for 12s, as host a sees it\n"
-            "2 of its 4 observers get no answer from it; 2 make it suspect, 3 unreachable\n"
-            "\n"
-            "OBSERVER  CLAIM                                                               SINCE\n"
-            "a         silent                                                                12s\n"
-            "d         refused: the agent is down, while cut off itself: makes no verdict     3s\n"
-            "c         none, it hears it\n"
-            "e         none, it hears it\n"
-            "\n"
-            "2023-11-14 22:13:20  unreachable host=b\n");
+  EXPECT_EQ(
+      world.output_of({"why-host", "b"}),
+      "host b (62626262) is unreachable, silent for 12s, as host a sees it\n2 of its 4 observers "
+      "get no answer from it; 2 such claims make it suspect, 3 unreachable\n\nOBSERVER  CLAIM      "
+      "                                                             SINCE\na         silent        "
+      "                                                            12s\nd         refused: the "
+      "agent is "
+      "down, while cut off itself: does not count alone     3s\nc         none, it hears it\ne     "
+      "    none, it hears it\n\n2023-11-14 22:13:20  unreachable host=b\n");
   const auto asked = agent::decode_payload<agent::HostRef>(world.requests().at(1).arguments);
   EXPECT_EQ(asked->host, host_id('b'));
 }

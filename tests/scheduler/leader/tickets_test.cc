@@ -76,7 +76,7 @@ TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
   EXPECT_TRUE(is_done(reply));
   EXPECT_EQ(reply.told, "2 open tickets made there are revoked");
   EXPECT_FALSE(is_done(enrol(3, "left open")));
-  EXPECT_EQ(replies.back().error->text, "the ticket was ended by the revocation of host n");
+  EXPECT_EQ(replies.back().error->text, "the ticket was revoked by the revocation of host n");
   EXPECT_EQ(scheduler.state().roll().ticket("ended")->ended_by, "bob@b");
   EXPECT_TRUE(is_done(enrol(3, "of another")));
   EXPECT_TRUE(is_done(enrol(4, "door")));
@@ -103,7 +103,7 @@ TEST_F(Tickets, OfAHostThatMayNotVouchAnyMoreEnd) {
   EXPECT_TRUE(is_done(reply));
   EXPECT_EQ(reply.told, "1 open ticket made there is revoked");
   EXPECT_FALSE(is_done(enrol(3, "left open")));
-  EXPECT_EQ(replies.back().error->text, "the ticket was ended by taking --may-vouch from host n");
+  EXPECT_EQ(replies.back().error->text, "the ticket was revoked by taking --may-vouch from host n");
   EXPECT_FALSE(is_done(make("late")));
   say(entry::Enrol{host_id(1), 1, 3, "more", "signature", "", "n", false, "ann@a", true});
   EXPECT_TRUE(is_done(make("again")));
@@ -148,7 +148,7 @@ TEST_F(Tickets, ThatWereEndedOrNeverMadeLetNobodyIn) {
   EXPECT_TRUE(is_done(enrol(1, "t")));
   EXPECT_TRUE(is_done(say(entry::EndTicket{"t", "bob@b"})));
   EXPECT_FALSE(is_done(enrol(2, "t")));
-  EXPECT_EQ(replies.back().error->text, "the ticket was ended by bob@b");
+  EXPECT_EQ(replies.back().error->text, "the ticket was revoked by bob@b");
   EXPECT_TRUE(is_done(enrol(1, "t"))) << "whom it let in before is answered";
   EXPECT_FALSE(is_done(enrol(2, "u")));
   EXPECT_FALSE(is_done(say(entry::EndTicket{"u", "bob@b"})));

@@ -150,9 +150,9 @@ TEST_F(KeeperTest, WishesThatAreFulfilledAlreadyChangeNothing) {
   wish(QuorumAction::kAdd, host(2));
   expect_done(1, true, "votes already");
   wish(QuorumAction::kAdd, host(4), 2);
-  expect_done(2, true, "a learner already");
+  expect_done(2, true, "being added already");
   wish(QuorumAction::kRemove, host(5), 3);
-  expect_done(3, true, "does not vote");
+  expect_done(3, true, "did not vote");
   EXPECT_EQ(raft->configuration(), before);
   EXPECT_TRUE(invited_.empty());
 }

@@ -93,7 +93,9 @@ TEST(Why, CountsTheGpusOfHostsWithoutNamespaces) {
   without.has_namespaces = false;
   log.apply(without);
   log.run(log.submit(2), {member_of(1, 0, 2)});
-  EXPECT_NE(why(log.state, log.submit(1))->text().find("4 more take only --isolation keep"),
+  EXPECT_NE(why(log.state, log.submit(1))
+                ->text()
+                .find("4 more GPUs accept only jobs with --isolation keep"),
             std::string::npos);
 }
 
@@ -189,6 +191,42 @@ void expect_why_is_right(const State& state, Capacity& capacity, JobId id) {
   const std::set<JobId> ended(answer.smallest_end.begin(), answer.smallest_end.end());
   EXPECT_TRUE(ended.empty() || fits_in(without(state, ended), job));
   EXPECT_FALSE(answer.text().empty());
+}
+
+TEST(Why, TheNeedIsInTheWordsOfTheRequest) {
+  struct Case {
+    std::uint32_t gpus, per_host, live;
+    Pack pack;
+    const char* text;
+  };
+  for (const Case& each : {
+           Case{10, 0, 8, Pack::kAny, "needs 10 GPUs, and the suitable hosts that are up have 8"},
+           Case{16, 0, 8, Pack::kRack,
+                "needs 16 GPUs in one rack, and the suitable hosts that are up have at most 8 in "
+                "one rack"},
+           Case{10, 2, 8, Pack::kAny,
+                "needs 2 GPUs on each of 5 hosts, and 4 of the suitable hosts that are up have so "
+                "many"},
+           Case{10, 2, 2, Pack::kRack,
+                "needs 2 GPUs on each of 5 hosts in one rack, and at most 1 of the suitable hosts "
+                "that are up has so many"},
+           Case{8, 4, 4, Pack::kIsland,
+                "needs 4 GPUs in one island on each of 2 hosts, and at most 1 of the suitable "
+                "hosts that are up has so many"},
+           Case{1, 1, 0, Pack::kAny,
+                "needs 1 GPU on 1 host, and 0 of the suitable hosts that are up have so many"},
+       }) {
+    Job job;
+    job.spec.request.gpus = each.gpus;
+    job.spec.request.gpus_per_host = each.per_host;
+    job.spec.request.pack = each.pack;
+    EXPECT_EQ(need_text(job, each.live), each.text);
+  }
+  Job ranks;
+  ranks.spec.request.gpus = 0;
+  ranks.spec.request.ranks = 3;
+  EXPECT_EQ(need_text(ranks, 1),
+            "needs 3 ranks, and the suitable hosts that are up have room for 1");
 }
 
 TEST(Why, SaysWhatBruteForceSays) {

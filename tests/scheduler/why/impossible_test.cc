@@ -54,11 +54,11 @@ TEST(Impossible, WhatCanNeverBeIsSaidWithTheReason) {
   request.gpus = 16;
   says(request, "16 GPUs with 9 CPUs each, and the hosts could ever hold 14 of them");
   request = Request{.gpus = 1, .memory_mb = 64'001};
-  says(request, "no host has 64001M for each GPU; the most is 64000M (host host1)");
+  says(request, "no host has 64001M of memory for each GPU; the most is 64000M (host host1)");
   request.memory_mb = 65'537;
-  says(request, "no host has 64G for each GPU; the most is 62.5G (host host1)");
+  says(request, "no host has 64G of memory for each GPU; the most is 62.5G (host host1)");
   request = Request{.gpus = 4, .gpus_per_host = 4, .memory_mb = 20'480};
-  says(request, "no host has 20G for each of 4 GPUs; the most is 15.6G (host host1)");
+  says(request, "no host has 20G of memory for each of 4 GPUs; the most is 15.6G (host host1)");
   request = Request{.gpus = 1, .cpus = 100'500};
   says(request, "no host has 100.5 CPUs for each GPU; the most is 64 CPUs (host host1)");
   request.memory_mb = 65'537;
