@@ -24,6 +24,9 @@ using agent::ResponseStatus;
 constexpr Duration kRetryPause = std::chrono::milliseconds(200);
 /// One try; several fit into the default --timeout.
 constexpr Duration kTryTimeout = std::chrono::seconds(3);
+/// For so long a refusal for want of a quorum may be an election, which takes a quarter of a second
+/// and, with a lost vote, two. Higher: a user of a cluster without a majority waits longer.
+constexpr Duration kElectionPatience = std::chrono::seconds(3);
 
 class Submit final : public Verb {
  public:
@@ -101,13 +104,14 @@ class Submit final : public Verb {
   }
 
   /// Tries until there is an answer, or until --timeout has passed since the first try: under one
-  /// key, at one node after the other.
+  /// key, at one node after the other. Nodes that only lack a quorum are tried for the patience.
   Reply send(Session& session, const agent::SubmitArgs& submit) const {
     agent::Request request;
     request.verb = agent::Verb::kSubmit;
     request.arguments = agent::encode_payload(submit);
     request.user = session.world().user_name();
-    const Instant deadline = session.world().clock.now() + session.common().timeout;
+    const Instant begin = session.world().clock.now();
+    const Instant deadline = begin + session.common().timeout;
     bool may_be_accepted = false;
     for (std::size_t tries = 1;; ++tries) {
       const Duration left = deadline - session.world().clock.now();
@@ -117,7 +121,9 @@ class Submit final : public Verb {
                               reply.status == ResponseStatus::kNoQuorum ||
                               (may_be_accepted && !reply.is_from_node);
       const bool is_untried_left = tries < session.nodes_count();
-      if (!has_failed || (!may_be_accepted && !is_untried_left)) {
+      const bool may_elect = reply.status == ResponseStatus::kNoQuorum && reply.is_from_node &&
+                             session.world().clock.now() - begin < kElectionPatience;
+      if (!has_failed || (!may_be_accepted && !is_untried_left && !may_elect)) {
         return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
       }
       if (reply.is_from_node) {
@@ -127,7 +133,8 @@ class Submit final : public Verb {
       if (session.world().clock.now() + pause >= deadline) {
         return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
       }
-      session.progress("no answer yet, trying again under the same key");
+      session.progress(may_elect ? "no leader yet, trying again under the same key"
+                                 : "no answer yet, trying again under the same key");
       session.world().clock.sleep(pause);
     }
   }
