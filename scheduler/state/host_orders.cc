@@ -96,7 +96,9 @@ void on_drain(Step& step, const entry::Drain& fact) {
   HostDrain drain = host->drain.value_or(
       HostDrain{"", "", step.books.cluster_time, step.unix_ms, false, Duration::zero()});
   drain.by = fact.by.name;
-  drain.why = fact.why;
+  if (!fact.why.empty()) {
+    drain.why = fact.why;
+  }
   drain.requeues = fact.requeues;
   drain.requeue_at = fact.requeues ? step.books.cluster_time + fact.after : Duration::zero();
   if (!mutant(SchedulerMutant::kDrainIgnored)) {

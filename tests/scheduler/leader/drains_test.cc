@@ -43,6 +43,16 @@ TEST_F(Drains, NothingNewIsPlacedThereAndWhatRunsGoesOn) {
   EXPECT_EQ(state_of(JobId(3)), "scheduled");
 }
 
+TEST_F(Drains, ASecondOneKeepsTheReasonUnlessItHasItsOwn) {
+  join(1);
+  drain(1);
+  EXPECT_TRUE(is_done(say(entry::Drain{host_id(1), "ben@b", "", true, 60s})));
+  EXPECT_EQ(host(1).drain->why, "disk");
+  EXPECT_EQ(host(1).drain->by, "ben@b");
+  EXPECT_TRUE(is_done(say(entry::Drain{host_id(1), "ben@b", "fan", true, 60s})));
+  EXPECT_EQ(host(1).drain->why, "fan");
+}
+
 TEST_F(Drains, TheDeadlineIsOfClusterTimeAndUsesNoRetry) {
   join(1);
   const JobId number = submit(2, "gang");
