@@ -4,19 +4,23 @@
 
 namespace muster::cli {
 
+bool says_yes(Session& session, const std::string& question) {
+  if (!session.world().terminal.ask) {
+    return false;
+  }
+  constexpr std::size_t kIndent = 2;
+  std::string lines = fitted(printable(question + " [yes/no]") + "\n", kIndent, session.screen());
+  lines.back() = ' ';
+  const auto answer = session.world().terminal.ask(lines);
+  return answer == "yes" || answer == "y";
+}
+
 void Confirmation::describe(Options& options) {
   options.flag("-y,--yes", yes_, "Do not ask for confirmation");
 }
 
 bool Confirmation::is_agreed(Session& session, const std::string& question) const {
-  if (yes_) {
-    return true;
-  }
-  if (!session.world().terminal.ask) {
-    return false;
-  }
-  const auto answer = session.world().terminal.ask(printable(question + " [yes/no] "));
-  return answer == "yes" || answer == "y";
+  return yes_ || says_yes(session, question);
 }
 
 int Confirmation::refuse(Session& session, const std::string& what) const {

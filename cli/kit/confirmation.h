@@ -9,6 +9,10 @@
 
 namespace muster::cli {
 
+/// Asks at the terminal, in lines that fit it. False without a terminal, or after any other answer
+/// than yes or y. `question` is one line, and ends in its question mark.
+bool says_yes(Session& session, const std::string& question);
+
 class Confirmation {
  public:
   /// Adds -y, --yes.

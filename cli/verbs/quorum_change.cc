@@ -6,6 +6,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/retry.h"
 #include "cli/kit/text.h"
@@ -111,12 +112,7 @@ class QuorumChange final : public Verb {
   }
 
   bool confirms(Session& session, const std::string& warning) const {
-    if (!session.world().terminal.ask) {
-      return false;
-    }
-    const auto answer = session.world().terminal.ask(
-        printable("Without " + name_ + ", " + warning + ". Remove it? [yes/no] "));
-    return answer == "yes" || answer == "y";
+    return says_yes(session, "W" + warning.substr(1) + ". Remove the vote of host " + name_ + "?");
   }
 
   void say(Session& session, const std::string& detail) const {

@@ -9,6 +9,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "cli/kit/confirmation.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/table.h"
@@ -74,7 +75,8 @@ class QuorumRecover final : public Verb {
                               "see `muster quorum`");
     }
     if (!session.common().is_json) {
-      session.out() << table() << "\n" << printable_lines(consequences(*chosen));
+      session.out() << table() << "\n"
+                    << fitted(printable_lines(consequences(*chosen)), 2, session.screen());
     }
     if (!yes_ && !confirms(session, *chosen)) {
       return session.fail(ResponseStatus::kUsage,
@@ -179,20 +181,16 @@ class QuorumRecover final : public Verb {
         "30 s.\n"
         "No leader was heard for " +
         format_age(chosen.idle_ms) +
-        ". Without a leader a gang stops at its isolation limit\n(default: 2m on one host, 10m on "
+        ". Without a leader a gang stops at its isolation limit (default: 2m on one host, 10m on "
         "several).\n"
         "Voters that come back later discard their old log and join the new quorum.\n";
     return text;
   }
 
   static bool confirms(Session& session, const RecoveryInfo& chosen) {
-    if (!session.world().terminal.ask) {
-      return false;
-    }
-    const auto answer = session.world().terminal.ask(
-        printable("Are the other voters gone for good, and should the quorum continue from host " +
-                  chosen.host_name + "? [yes/no] "));
-    return answer == "yes" || answer == "y";
+    return says_yes(
+        session, "Are the other voters gone for good, and should the quorum continue from host " +
+                     chosen.host_name + "?");
   }
 
   int recover(Session& session, const RecoveryInfo& chosen) {
