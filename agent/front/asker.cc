@@ -31,4 +31,8 @@ std::string why_denied(const gossip::Sender& sender, const Login& own) {
   return "this port answers only hosts: run the command on a host, whose agent answers " + who_may;
 }
 
+std::string name_of_login(std::uint32_t uid, const Login& own) {
+  return uid == own.uid ? own.name : uid == kRoot ? "root" : "";
+}
+
 }  // namespace muster::agent

@@ -29,7 +29,7 @@ struct WayBack {
 struct Asker {
   gossip::Sender proven;  ///< The identity that the connection proves.
   HostId host;            ///< The host of the login, or the host that passed the request on.
-  std::string name;       ///< "USER@HOST" as the request says; it is not proven yet.
+  std::string name;       ///< "USER@HOST"; the host of the login states the user.
   WayBack back;
 };
 
@@ -37,5 +37,8 @@ struct Asker {
 /// it answers. It answers root, which can read and do everything anyway. It answers the bearer of a
 /// ticket, too: the verb decides what such a bearer may ask.
 std::string why_denied(const gossip::Sender& sender, const Login& own);
+
+/// The name of a login that the agent answers, whose uid the kernel proves; "" = not known here.
+std::string name_of_login(std::uint32_t uid, const Login& own);
 
 }  // namespace muster::agent

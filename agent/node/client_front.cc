@@ -137,6 +137,12 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     answer(reach, asker, not_understood(reach.node, envelope.version, is_ticket));
     return Heard::kTaken;
   }
+  if (sender.kind == gossip::Sender::Kind::kLogin) {
+    // The kernel proves the login: what the client says of itself does not count.
+    if (std::string name = name_of_login(sender.uid, own.clients.login); !name.empty()) {
+      request->user = std::move(name);
+    }
+  }
   if (std::string unnamed = why_not_named_so(*request, is_member); !unnamed.empty()) {
     answer(reach, asker, bad(reach.node, ResponseStatus::kUsage, std::move(unnamed)));
     return Heard::kTaken;

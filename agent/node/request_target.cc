@@ -154,6 +154,10 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
       return SeatInput(scheduler::input::Read{number});
     case Becomes::kSubmission: {
       auto submit = arguments_of<SubmitArgs>(request);
+      // The host of the login states the user of the request; the client fills in the job.
+      if (!request.user.empty()) {
+        submit.spec.user = request.user;
+      }
       return SeatInput(scheduler::input::ClientSubmit{number, std::move(submit.key),
                                                       std::move(submit.spec), asker.name});
     }

@@ -232,7 +232,7 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
 
 Login own_login() {
   const passwd* entry = getpwuid(geteuid());
-  return {geteuid(), entry == nullptr ? "" : entry->pw_name};
+  return {geteuid(), entry == nullptr ? std::to_string(geteuid()) : entry->pw_name};
 }
 
 /// The membership on disk; else blocks until there is one. nullopt if asked to end meanwhile.

@@ -50,5 +50,12 @@ TEST(Asker, IsAnsweredWhenHeIsAMemberOrTheAgentsUserOrRoot) {
   }
 }
 
+TEST(Asker, ALoginHasTheNameThatItsUidHas) {
+  EXPECT_EQ(name_of_login(1000, {1000, "ann"}), "ann");
+  EXPECT_EQ(name_of_login(0, {1000, "ann"}), "root");
+  EXPECT_EQ(name_of_login(0, {0, "toor"}), "toor");
+  EXPECT_EQ(name_of_login(1001, {1000, "ann"}), "");
+}
+
 }  // namespace
 }  // namespace muster::agent

@@ -61,6 +61,16 @@ class BareNode {
     }
     start(std::move(options), cluster, std::move(raft));
   }
+  /// It founds a cluster of its own, has one GPU, and runs as that login.
+  explicit BareNode(Login login) {
+    NodeOptions options = options_of(1);
+    options.clients.login = std::move(login);
+    options.hardware.capacity.gpu_type = "H100";
+    options.hardware.capacity.gpus.resize(1);
+    options.hardware.capacity.gpus[0].uuid = "GPU-1";
+    options.hardware.capacity.gpus[0].healthy = true;
+    start(std::move(options), ClusterId(), {});
+  }
   /// It just joined kCluster, and its join brought these rows.
   explicit BareNode(std::vector<crdt::RowOf> rows) {
     NodeOptions options = options_of(0);
@@ -129,12 +139,18 @@ class BareNode {
   /// The answer to a client that asks `request`; nullopt if there was no answer.
   std::optional<Response> ask(const Request& request) { return ask_bytes(encode(request)); }
   std::optional<Response> ask_bytes(const std::string& body) {
+    return ask_as({gossip::Sender::Kind::kLogin}, body);
+  }
+  /// The same, of that sender.
+  std::optional<Response> ask_as(const gossip::Sender& sender, const std::string& body) {
     gossip::Envelope asked;
     asked.version = kProtocolVersion;
     asked.type = gossip::MessageType::kRequest;
     asked.nonce = Nonce(4);
+    asked.from = sender.host;
     transport.clear();
-    receive(gossip::encode(asked, body));
+    feed(gossip::Received{
+        kRoute, gossip::Channel::kControl, gossip::encode(asked, body), {}, sender});
     for (const gossip::TransportOutput& each : transport) {
       const auto* reply = std::get_if<gossip::Reply>(&each);
       if (reply != nullptr && reply->route == kRoute) {

@@ -358,6 +358,30 @@ Duration age_of_hosts(Forwarding& bare) {
   return std::chrono::milliseconds(bare.ask(request(Verb::kHosts))->age_ms);
 }
 
+/// Each client says "ben" of itself and of the job.
+TEST(Node, ALoginIsTheUserThatItsKernelProves) {
+  BareNode bare(Login{1000, "ann"});
+  bare.pass(5s);
+  bare.vouch({kPeer});
+  const auto user_of_job = [&](const gossip::Sender& sender, const std::string& key) {
+    scheduler::JobSpec spec;
+    spec.command.argv = {"true"};
+    spec.user = "ben";
+    Request submit = request(Verb::kSubmit, encode_payload(SubmitArgs{key, spec}));
+    submit.user = "ben";
+    submit.via = sender.kind == gossip::Sender::Kind::kHost ? "peer" : "";
+    bare.ask_as(sender, encode(submit));
+    const auto job = bare.node().seat().state().job_of_key(key);
+    const scheduler::Job* found = job.has_value() ? bare.node().seat().state().job(*job) : nullptr;
+    return found == nullptr ? "no job" : found->spec.user;
+  };
+  using Kind = gossip::Sender::Kind;
+  EXPECT_EQ(user_of_job({Kind::kLogin, {}, {}, 1000}, "a"), "ann");
+  EXPECT_EQ(user_of_job({Kind::kLogin, {}, {}, 0}, "b"), "root");
+  EXPECT_EQ(user_of_job({Kind::kHost, kPeer}, "c"), "ben") << "the peer's own login";
+  EXPECT_EQ(user_of_job({Kind::kLogin, {}, {}, 1001}, "d"), "no job");
+}
+
 TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
   crdt::Capacity capacity;
   capacity.gpu_type = "H100";
