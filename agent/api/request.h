@@ -83,7 +83,7 @@ struct Request {
   bool consistent = false;  ///< Ask the leader, after a majority round.
   HostId target;            ///< The host with the files (kOutput) or log (kRecover); zero = asked.
   std::string arguments;    ///< One encoded array, or "" for none.
-  std::string user;         ///< The user who asks, as the client says; "" = not said.
+  std::string user;         ///< The user who asks; the host of the login states it. "" = not said.
   std::string via;          ///< Name of the node that the client asked; that node sets it.
   /// Name of the host that answers as if the client had asked it; "" = the node asked. Only the
   /// node asked passes the request on to it.

@@ -360,7 +360,7 @@ Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const
   answer.gpus = units;
   answer.lacking_gpus = units;
   answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
-  answer.need = need_text(job, capacity.live_for(job));
+  answer.need = answer.is_aside ? need_text(job, capacity.live_for(job)) : "";
   list_ahead(state, capacity, queue, job, answer);
   for (const LeftOut& left_out : job.life.left_out) {
     answer.left_out.push_back(left_out.host);

@@ -55,7 +55,7 @@ struct Why {
   bool has_gpus = true;        ///< The job asks for GPUs; else the numbers count ranks.
   bool fits_now = false;       ///< Enough is free: only the queue holds it back.
   bool is_aside = false;       ///< The hosts that are up could not hold it: others pass (Capacity).
-  std::string need{};          ///< need_text() of the job.
+  std::string need{};          ///< need_text() of the job; "" unless it is aside.
   Standstill standstill{};
   std::string reason;      ///< JobLife::reason: "submitted", "host_lost", ...
   std::string gpu_type;    ///< The type that the numbers are about: the one that lacks least.

@@ -73,6 +73,15 @@ TEST_F(OutlookTest, AFailureThatIsNotClassedYetIsWaitedFor) {
   EXPECT_EQ(told(), "");
 }
 
+TEST_F(OutlookTest, AHostThatLeftIsNotExpectedBack) {
+  is_gone('c', 2s);
+  members_[host('c')].state = MemberState::kLeft;
+  EXPECT_TRUE(tells("host c left the cluster 2 s ago")) << told();
+  EXPECT_FALSE(tells("unless")) << told();
+  is_gone('b', 2s);
+  EXPECT_TRUE(tells("unless host b comes back first")) << told();
+}
+
 TEST_F(OutlookTest, ASilentHostIsNamedAndWhenItsJobGoesElsewhere) {
   is_gone('c', 2s);
   EXPECT_TRUE(tells("host c has been silent for 2 s")) << told();

@@ -244,6 +244,12 @@ TEST_F(Join, AHostThatMayNotVoteIsNoVoterUntilItMay) {
   EXPECT_NE(added->text.find(" may not vote: allow it first with `muster hosts set "),
             std::string::npos)
       << added->text;
+  ASSERT_EQ(bare.ask(request(Verb::kRevokeHost, encode_payload(HostRef{kNewcomer})))->status,
+            ResponseStatus::kOk);
+  const auto revoked = bare.ask(request(
+      Verb::kChangeQuorum, encode_payload(QuorumWish{scheduler::QuorumAction::kAdd, kNewcomer})));
+  ASSERT_TRUE(revoked.has_value());
+  EXPECT_EQ(revoked->status, ResponseStatus::kNotFound) << revoked->text;
 }
 
 TEST_F(Join, TheLastHostThatMaySpeakOrVoteIsLeftItsRight) {

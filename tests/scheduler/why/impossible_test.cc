@@ -71,6 +71,30 @@ TEST(Impossible, WhatCanNeverBeIsSaidWithTheReason) {
   request = Request{.gpus = 1};
   request.hosts = {"host3"};
   says(request, "no host is called host3");
+  request.hosts = {"host1"};
+  request.not_hosts = {"host1"};
+  says(request, "--host and --not-host leave no host of the cluster");
+  request = Request{.gpus = 1};
+  request.gpu_types = {"h100"};
+  request.not_labels = {"zone=a"};
+  request.hosts = {"host1"};
+  EXPECT_EQ(why_not(fleet, request),
+            "no host among those that may be used has GPUs of type h100 and no label zone=a")
+      << "its PID namespaces are not the reason";
+}
+
+TEST(Impossible, AClosenessThatNoHostNamesIsSaid) {
+  LoggedFleet fleet;
+  fleet.apply(machine(1, 8, 64, 64'000, ""));
+  Request request{.gpus = 9};
+  request.pack = Pack::kRack;
+  const std::string why = why_not(fleet, request);
+  EXPECT_EQ(why.find("no host has a rack"), std::string::npos)
+      << "no closeness would help: " << why;
+  fleet.apply(machine(2, 8, 64, 64'000, ""));
+  EXPECT_NE(why_not(fleet, request).find("; no host has a rack (muster agent --rack)"),
+            std::string::npos)
+      << why_not(fleet, request);
 }
 
 }  // namespace
