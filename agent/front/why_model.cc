@@ -105,7 +105,9 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
       info.largest.push_back({std::string(scheduler::text_of(pack)), units});
     }
   }
-  info.would_fit = why.would_fit_with;
+  for (const scheduler::Remedy& remedy : why.would_fit_with) {
+    info.would_fit.push_back(remedy.change);
+  }
   std::size_t size = 0;
   for (const scheduler::Holder& holder : why.holders) {
     if (info.holders.size() >= kHoldersListedMax || size >= kHoldersBytes) {

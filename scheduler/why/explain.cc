@@ -187,45 +187,49 @@ void count_hosts(const State& state, const Capacity& capacity, const Job& job, c
 }
 
 /// Single changes of the request that make it fit now.
-std::vector<std::string> would_fit_with(Capacity& capacity, const Job& job,
-                                        const std::vector<HostId>& without) {
+std::vector<Remedy> would_fit_with(Capacity& capacity, const Job& job,
+                                   const std::vector<HostId>& without) {
   const Shape asked = shape_of(job);
   const HostChoice named = capacity.choice(job, without);
-  std::vector<std::string> ways;
+  std::vector<Remedy> ways;
   const auto attempt = [&](bool is_asked, const Shape& shape, const HostChoice& hosts,
-                           const std::string& way) {
+                           const char* change, const char* lack) {
     if (is_asked && capacity.free_for(shape, hosts) >= asked.units) {
-      ways.push_back(way);
+      ways.push_back({change, lack});
     }
   };
   Shape other = asked;
   other.cpus = 0;
-  attempt(true, other, named, "fewer CPUs");
+  attempt(true, other, named, "fewer CPUs", "CPUs");
   other = asked;
   other.memory_mb = 0;
-  attempt(true, other, named, "less memory");
+  attempt(true, other, named, "less memory", "memory");
   other.cpus = 0;
-  attempt(ways.empty(), other, named, "fewer CPUs and less memory");
+  attempt(ways.empty(), other, named, "fewer CPUs and less memory", "CPUs and memory");
   other = asked;
   other.pack = Pack::kAny;
-  attempt(asked.pack != Pack::kAny, other, named, "--pack any");
+  attempt(asked.pack != Pack::kAny, other, named, "--pack any", "room that is as close together");
   other = asked;
   other.per_host = 0;
   attempt(asked.per_host != 0, other, named,
           job.spec.request.gpus != 0 ? "any number of GPUs on each host"
-                                     : "any number of ranks on each host");
+                                     : "any number of ranks on each host",
+          "hosts with enough room for each share");
   other = asked;
   other.types.clear();
-  attempt(!asked.types.empty(), other, named, "GPUs of any type");
+  attempt(!asked.types.empty(), other, named, "GPUs of any type",
+          "GPUs of the types that it accepts");
   other = asked;
   other.labels.clear();
   other.not_labels.clear();
-  attempt(!asked.labels.empty() || !asked.not_labels.empty(), other, named, "any labels");
+  attempt(!asked.labels.empty() || !asked.not_labels.empty(), other, named, "any labels",
+          "room on the hosts that --label and --not-label allow");
   if (!asked.hosts.empty() || !asked.not_hosts.empty()) {
     Job unnamed = job;
     unnamed.spec.request.hosts.clear();
     unnamed.spec.request.not_hosts.clear();
-    attempt(true, asked, capacity.choice(unnamed, without), "any hosts");
+    attempt(true, asked, capacity.choice(unnamed, without), "any hosts",
+            "room on the hosts that --host and --not-host allow");
   }
   return ways;
 }
@@ -406,33 +410,16 @@ std::string jobs_ahead(std::size_t count) {
 
 }  // namespace
 
-namespace {
-
-/// The part that the job lacks if the change `way` of its request would make it fit.
-std::string lack_of_hosts(const std::string& way) {
-  return way == "--pack any"         ? "room that is as close together"
-         : way == "GPUs of any type" ? "GPUs of the types that it accepts"
-         : way == "any labels"       ? "room on the hosts that --label and --not-label allow"
-         : way == "any hosts"        ? "room on the hosts that --host and --not-host allow"
-                                     : "hosts with enough room for each share";
-}
-
-}  // namespace
-
 /// If a request for other amounts would fit, the job lacks these amounts, not GPUs.
 std::string Why::lack_text() const {
   if (would_fit_with.empty()) {
     return "it lacks " + counted(lacking_gpus, has_gpus) + ", " + std::to_string(free_gpus) +
            (free_gpus == 1 ? " is free" : " are free");
   }
-  const std::string& first = would_fit_with.front();
-  const std::string lack = first == "fewer CPUs"                   ? "CPUs"
-                           : first == "less memory"                ? "memory"
-                           : first == "fewer CPUs and less memory" ? "CPUs and memory"
-                                                                   : lack_of_hosts(first);
-  std::string text = "it lacks " + lack + ": it would fit now with ";
-  for (const std::string& way : would_fit_with) {
-    text += (&way == &first ? "" : ", or ") + way;
+  const Remedy& first = would_fit_with.front();
+  std::string text = "it lacks " + first.lack + ": it would fit now with ";
+  for (const Remedy& each : would_fit_with) {
+    text += (&each == &first ? "" : ", or ") + each.change;
   }
   return text;
 }

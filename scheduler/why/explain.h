@@ -47,6 +47,12 @@ struct Standstill {
   bool is_none() const { return !awaits_hosts && retry_in == Duration::zero(); }
 };
 
+/// A single change of the request, and what the job lacks without it.
+struct Remedy {
+  std::string change;  ///< "fewer CPUs", "--pack any"
+  std::string lack;    ///< "CPUs", "room that is as close together"
+};
+
 struct Why {
   JobId job;
   JobState state = JobState::kQueued;
@@ -75,8 +81,8 @@ struct Why {
   std::vector<std::pair<Pack, std::uint32_t>> largest;
   std::vector<Filtered> filtered;  ///< Most hosts first.
   std::uint32_t open_hosts = 0;    ///< Hosts that can hold some of it now.
-  /// Changes of the request, each of which alone makes it fit now: "fewer CPUs", "--pack any".
-  std::vector<std::string> would_fit_with;
+  /// Each of them alone makes it fit now.
+  std::vector<Remedy> would_fit_with;
   std::vector<HostId> left_out;    ///< Hosts that refused it or were late.
   std::vector<Withheld> withheld;  ///< GPUs of `gpu_type`, by reason.
   /// GPUs of its type on hosts without PID namespaces, which take it only under isolation `keep`.

@@ -229,6 +229,19 @@ TEST(Why, TheNeedIsInTheWordsOfTheRequest) {
             "needs 3 ranks, and the suitable hosts that are up have room for 1");
 }
 
+TEST(Why, ALackIsNamedBesideTheChangeThatEndsIt) {
+  Log log;
+  log.apply(registration(1, 8));
+  log.apply(registration(2, 8));
+  log.run(log.submit(4), {member_of(1, 0, 4)});
+  log.run(log.submit(4), {member_of(2, 0, 4)});
+  entry::Submit together = submission("together", 8);
+  together.spec.request.pack = Pack::kHost;
+  const JobId job = log.apply(together).job;
+  EXPECT_EQ(why(log.state, job)->text(),
+            "it lacks room that is as close together: it would fit now with --pack any");
+}
+
 TEST(Why, SaysWhatBruteForceSays) {
   const char* wanted = std::getenv("MUSTER_WHY_STATES");
   const int states = wanted == nullptr ? 300 : std::atoi(wanted);
