@@ -16,6 +16,7 @@
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "gossip/base/enum_table.h"
+#include "scheduler/access/right.h"
 
 namespace muster::agent {
 
@@ -66,17 +67,8 @@ enum class Openness : std::uint8_t {
   kTicket,         ///< No login of any host: a newcomer that shows a ticket asks it.
 };
 
-/// The class of rights that it belongs to. Muster does not tell logins apart by it yet.
-enum class Right : std::uint8_t {
-  kMaySee,  ///< Hosts, voters and events.
-  kMaySeeJobs,
-  kMayReadOutput,
-  kMaySubmit,
-  kMayOrderJobs,
-  kMayPrioritise,
-  kMayOperate,  ///< Hosts, and tickets that bring no rights.
-  kMayRule,     ///< Rights and keys of hosts, and the electorate.
-};
+/// The class of rights that it belongs to.
+using scheduler::Right;
 
 enum class Answer : std::uint8_t {
   kPlain,

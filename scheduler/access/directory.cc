@@ -1,0 +1,221 @@
+#include "scheduler/access/directory.h"
+
+#include <algorithm>
+
+#include "gossip/base/check.h"
+#include "gossip/base/name.h"
+
+namespace muster::scheduler {
+namespace {
+
+struct RoleName {
+  Role role{};
+  std::string_view text;
+};
+constexpr RoleName kRoleNames[] = {
+    {Role::kNone, "none"}, {Role::kViewer, "viewer"},     {Role::kUser, "user"},
+    {Role::kLead, "lead"}, {Role::kOperator, "operator"}, {Role::kAdmin, "admin"},
+};
+
+bool contains(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+Error unknown_team(const std::string& name) {
+  return {ErrorCode::kNotFound,
+          "there is no team " + name + ": add it with `muster team add " + name + "`"};
+}
+
+/// The parts of a directory while a change is tried.
+struct Draft {
+  Directory::Users users;
+  Directory::Teams teams;
+
+  bool has_team(const std::string& name) const {
+    return name == kDefaultTeam || teams.contains(name);
+  }
+  Status add(const TeamChange& change);
+  Status remove(const TeamChange& change);
+  Status set(const UserChange& change);
+};
+
+Status Draft::add(const TeamChange& change) {
+  if (const Status name = check_word_name(change.name, "team"); !name) {
+    return name;
+  }
+  if (!teams.contains(change.name) && teams.size() >= kTeamsMax) {
+    return Error{ErrorCode::kConflict,
+                 "there are " + std::to_string(kTeamsMax) + " teams, and no more are possible"};
+  }
+  Team& team = teams[change.name];
+  team.priority_max = change.priority_max.value_or(team.priority_max);
+  return ok();
+}
+
+Status Draft::remove(const TeamChange& change) {
+  if (change.name == kDefaultTeam) {
+    return Error{ErrorCode::kConflict, "the team default cannot be removed"};
+  }
+  if (teams.erase(change.name) == 0) {
+    return unknown_team(change.name);
+  }
+  for (auto& [name, user] : users) {
+    std::erase(user.teams, change.name);
+  }
+  return ok();
+}
+
+Status Draft::set(const UserChange& change) {
+  if (change.name.empty() || change.name.size() > kUserNameBytesMax) {
+    return Error{ErrorCode::kInvalid,
+                 "the name of a user has 1 to " + std::to_string(kUserNameBytesMax) + " bytes"};
+  }
+  if (const Status name = check_line_name(change.name, "user"); !name) {
+    return name;
+  }
+  if (change.is_removal) {
+    return users.erase(change.name) > 0
+               ? ok()
+               : Status(Error{ErrorCode::kNotFound,
+                              "there is no user " + change.name + ": see `muster user list`"});
+  }
+  if (change.role == Role::kNone) {
+    return Error{ErrorCode::kInvalid, "none is not a role: remove the user instead"};
+  }
+  if (!users.contains(change.name) && users.size() >= kUsersMax) {
+    return Error{ErrorCode::kConflict,
+                 "there are " + std::to_string(kUsersMax) + " users, and no more are possible"};
+  }
+  User& user = users[change.name];
+  user.role = change.role.value_or(user.role);
+  for (const std::string& team : change.joins) {
+    if (!has_team(team)) {
+      return unknown_team(team);
+    }
+    if (!contains(user.teams, team)) {
+      user.teams.push_back(team);
+    }
+  }
+  for (const std::string& team : change.leaves) {
+    std::erase(user.teams, team);
+  }
+  if (user.teams.size() > kTeamsOfUserMax) {
+    return Error{ErrorCode::kConflict, "user " + change.name + " would be in more than " +
+                                           std::to_string(kTeamsOfUserMax) + " teams"};
+  }
+  return ok();
+}
+
+Status tried(Draft& draft, const DirectoryChange& change) {
+  for (const TeamChange& team : change.teams) {
+    if (Status done = team.is_removal ? ok() : draft.add(team); !done) {
+      return done;
+    }
+  }
+  for (const UserChange& user : change.users) {
+    if (Status done = draft.set(user); !done) {
+      return done;
+    }
+  }
+  for (const TeamChange& team : change.teams) {
+    if (Status done = team.is_removal ? draft.remove(team) : ok(); !done) {
+      return done;
+    }
+  }
+  const bool has_admin = std::any_of(draft.users.begin(), draft.users.end(), [](const auto& each) {
+    return each.second.role == Role::kAdmin;
+  });
+  return has_admin ? ok()
+                   : Status(Error{ErrorCode::kConflict,
+                                  "nobody would be an admin any more: make another user an admin "
+                                  "first (muster user set NAME --role admin)"});
+}
+
+}  // namespace
+
+std::string_view text_of(Role role) {
+  for (const RoleName& name : kRoleNames) {
+    if (name.role == role) {
+      return name.text;
+    }
+  }
+  return "";
+}
+
+std::optional<Role> role_of(std::string_view text) {
+  for (const RoleName& name : kRoleNames) {
+    if (name.text == text && name.role != Role::kNone) {
+      return name.role;
+    }
+  }
+  return std::nullopt;
+}
+
+void Directory::found(const std::string& admin) {
+  CHECK(!is_founded());
+  users_[admin].role = Role::kAdmin;
+  version_ = 1;
+}
+
+Status Directory::change(const DirectoryChange& change) {
+  if (change.size() > kDirectoryChangesMax) {
+    return Error{ErrorCode::kInvalid, "more than " + std::to_string(kDirectoryChangesMax) +
+                                          " users and teams in one change"};
+  }
+  Draft draft{users_, teams_};
+  if (Status done = tried(draft, change); !done) {
+    return done;
+  }
+  users_ = std::move(draft.users);
+  teams_ = std::move(draft.teams);
+  rules_.are_logins_users = change.are_logins_users.value_or(rules_.are_logins_users);
+  rules_.hides_other_teams = change.hides_other_teams.value_or(rules_.hides_other_teams);
+  ++version_;
+  return ok();
+}
+
+User Directory::user(std::string_view name) const {
+  const auto known = users_.find(name);
+  User found;
+  if (known != users_.end()) {
+    found = known->second;
+  } else {
+    const bool is_user = is_founded() && rules_.are_logins_users && !name.empty();
+    found.role = is_user ? Role::kUser : Role::kNone;
+  }
+  if (found.teams.empty()) {
+    found.teams.emplace_back(kDefaultTeam);
+  }
+  return found;
+}
+
+bool Directory::is_in_team(std::string_view user_name, std::string_view team) const {
+  const auto known = users_.find(user_name);
+  return known == users_.end() || known->second.teams.empty() ? team == kDefaultTeam
+                                                              : contains(known->second.teams, team);
+}
+
+std::string Directory::first_team(std::string_view user_name) const {
+  return user(user_name).teams.front();
+}
+
+bool Directory::has_team(std::string_view name) const {
+  return name == kDefaultTeam || teams_.find(name) != teams_.end();
+}
+
+Team Directory::team(std::string_view name) const {
+  const auto known = teams_.find(name);
+  return known == teams_.end() ? Team() : known->second;
+}
+
+std::vector<std::string> Directory::bearers(Role role, std::size_t count_max) const {
+  std::vector<std::string> names;
+  for (const auto& [name, user] : users_) {
+    if (names.size() < count_max && user.role == role) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+}  // namespace muster::scheduler

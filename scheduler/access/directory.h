@@ -1,0 +1,142 @@
+#pragma once
+// Directory holds the users, the teams and the rules of access of a cluster. It is a value: the log
+// holds its changes, and every voter that applied them has the same. A user is a login name: the
+// same name on two hosts is the same person.
+//
+// Invariants: from its founding on it has at least one administrator; a user is in teams that
+// exist; the team kDefaultTeam always exists. Version 0 = not founded: nobody may do anything.
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gossip/base/result.h"
+
+namespace muster::scheduler {
+
+/// Each role may do what is in its row of the table in authorize.cc. The numbers are those of the
+/// log.
+enum class Role : std::uint8_t {
+  kNone = 0,  ///< A stranger.
+  kViewer = 1,
+  kUser = 2,
+  kLead = 3,  ///< Of all the teams that the user is in.
+  kOperator = 4,
+  kAdmin = 5,
+};
+/// "none", "viewer", "user", "lead", "operator", "admin".
+std::string_view text_of(Role role);
+/// nullopt if it is no role that a user can have.
+std::optional<Role> role_of(std::string_view text);
+
+inline constexpr std::size_t kUsersMax = 20'000;
+inline constexpr std::size_t kTeamsMax = 1'024;
+inline constexpr std::size_t kTeamsOfUserMax = 64;
+inline constexpr std::size_t kUserNameBytesMax = 256;
+/// Users, teams and rules of one change.
+inline constexpr std::size_t kDirectoryChangesMax = 1'000;
+/// The team of users that are in no other.
+inline constexpr std::string_view kDefaultTeam = "default";
+/// The highest priority that a team may ask for, if nobody said otherwise.
+inline constexpr std::int32_t kPriorityMaxDefault = 100;
+
+struct Team {
+  /// The highest priority that its users and leads may give to a job.
+  std::int32_t priority_max = kPriorityMaxDefault;
+  bool operator==(const Team&) const = default;
+};
+
+struct User {
+  Role role = Role::kUser;
+  std::vector<std::string> teams;  ///< The first one is that of jobs without `--team`.
+  bool operator==(const User&) const = default;
+};
+
+struct AccessRules {
+  /// Logins that are not in the directory have Role::kUser, in the default team. False: no role.
+  bool are_logins_users = true;
+  /// Users, leads and viewers see the jobs of their own teams alone.
+  bool hides_other_teams = false;
+  bool operator==(const AccessRules&) const = default;
+};
+
+/// A change of one user: what is not named stays as it is. A user that is not known is added.
+struct UserChange {
+  std::string name;
+  bool is_removal = false;
+  std::optional<Role> role{};  ///< A new user: Role::kUser.
+  std::vector<std::string> joins{};
+  std::vector<std::string> leaves{};
+  bool operator==(const UserChange&) const = default;
+};
+struct TeamChange {
+  std::string name;
+  bool is_removal = false;
+  std::optional<std::int32_t> priority_max{};
+  bool operator==(const TeamChange&) const = default;
+};
+/// All of it happens, or no part of it. Teams change first; removed ones last.
+struct DirectoryChange {
+  std::vector<TeamChange> teams;
+  std::vector<UserChange> users;
+  std::optional<bool> are_logins_users{};
+  std::optional<bool> hides_other_teams{};
+  bool operator==(const DirectoryChange&) const = default;
+
+  std::size_t size() const { return teams.size() + users.size(); }
+  bool changes_rules() const {
+    return are_logins_users.has_value() || hides_other_teams.has_value();
+  }
+};
+
+class Directory {
+ public:
+  using Users = std::map<std::string, User, std::less<>>;
+  using Teams = std::map<std::string, Team, std::less<>>;
+
+  Directory() = default;
+  /// From a snapshot.
+  Directory(std::uint64_t version, Users users, Teams teams, AccessRules rules)
+      : version_(version), users_(std::move(users)), teams_(std::move(teams)), rules_(rules) {}
+
+  /// Counts the changes; 0 = not founded.
+  std::uint64_t version() const { return version_; }
+  bool is_founded() const { return version_ != 0; }
+  /// The users with a record; a login may be a user without one.
+  const Users& users() const { return users_; }
+  /// The teams that were added or set; kDefaultTeam is there anyway.
+  const Teams& teams() const { return teams_; }
+  const AccessRules& rules() const { return rules_; }
+
+  /// Makes the first administrator. Precondition: it is not founded.
+  void found(const std::string& admin);
+  /// kInvalid, kNotFound, kConflict: the reason why not, for people; it is unchanged.
+  Status change(const DirectoryChange& change);
+
+  /// The role and teams of a login name.
+  User user(std::string_view name) const;
+  bool has_record(std::string_view name) const { return users_.find(name) != users_.end(); }
+  bool is_in_team(std::string_view user, std::string_view team) const;
+  /// The team of a job of that user that names none.
+  std::string first_team(std::string_view user) const;
+  bool has_team(std::string_view name) const;
+  /// Precondition: has_team(name).
+  Team team(std::string_view name) const;
+  /// The names of the first users with that role.
+  std::vector<std::string> bearers(Role role, std::size_t count_max) const;
+  bool operator==(const Directory&) const = default;
+
+ private:
+  std::uint64_t version_ = 0;
+  Users users_;
+  Teams teams_;
+  AccessRules rules_;
+};
+
+}  // namespace muster::scheduler

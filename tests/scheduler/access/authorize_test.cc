@@ -1,0 +1,192 @@
+#include "scheduler/access/authorize.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace muster::scheduler {
+namespace {
+
+// The oracle: the table of access as people read it, one word a cell, written apart from the gate.
+// "own" = own jobs, "team" = own ones and those of own teams, "all", "-" = nothing.
+const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
+    {"viewer",
+     {{Right::kMaySee, "all"},
+      {Right::kMaySeeJobs, "all"},
+      {Right::kMayReadOutput, "-"},
+      {Right::kMaySubmit, "-"},
+      {Right::kMayOrderJobs, "-"},
+      {Right::kMayPrioritise, "-"},
+      {Right::kMayOperate, "-"},
+      {Right::kMayRule, "-"}}},
+    {"user",
+     {{Right::kMaySee, "all"},
+      {Right::kMaySeeJobs, "all"},
+      {Right::kMayReadOutput, "own"},
+      {Right::kMaySubmit, "team"},
+      {Right::kMayOrderJobs, "own"},
+      {Right::kMayPrioritise, "own"},
+      {Right::kMayOperate, "-"},
+      {Right::kMayRule, "-"}}},
+    {"lead",
+     {{Right::kMaySee, "all"},
+      {Right::kMaySeeJobs, "all"},
+      {Right::kMayReadOutput, "team"},
+      {Right::kMaySubmit, "team"},
+      {Right::kMayOrderJobs, "team"},
+      {Right::kMayPrioritise, "team"},
+      {Right::kMayOperate, "-"},
+      {Right::kMayRule, "-"}}},
+    {"operator",
+     {{Right::kMaySee, "all"},
+      {Right::kMaySeeJobs, "all"},
+      {Right::kMayReadOutput, "-"},
+      {Right::kMaySubmit, "-"},
+      {Right::kMayOrderJobs, "all"},
+      {Right::kMayPrioritise, "all"},
+      {Right::kMayOperate, "all"},
+      {Right::kMayRule, "-"}}},
+    {"admin",
+     {{Right::kMaySee, "all"},
+      {Right::kMaySeeJobs, "all"},
+      {Right::kMayReadOutput, "all"},
+      {Right::kMaySubmit, "all"},
+      {Right::kMayOrderJobs, "all"},
+      {Right::kMayPrioritise, "all"},
+      {Right::kMayOperate, "all"},
+      {Right::kMayRule, "all"}}},
+};
+
+/// Users named as their roles, all in team vision; eve is in team speech.
+Directory cluster() {
+  Directory directory;
+  directory.found("root");
+  DirectoryChange change;
+  change.teams = {{"vision"}, {"speech"}};
+  for (const auto& [role, cells] : kTableOfPeople) {
+    change.users.push_back({role, false, role_of(role), {"vision"}, {}});
+  }
+  change.users.push_back({"eve", false, Role::kLead, {"speech"}, {}});
+  EXPECT_TRUE(directory.change(change));
+  return directory;
+}
+
+TEST(Authorize, AgreesWithTheTableInEveryCell) {
+  const Directory directory = cluster();
+  int cells_checked = 0;
+  for (const auto& [role, cells] : kTableOfPeople) {
+    for (const auto& [right, cell] : cells) {
+      const struct {
+        std::string owner, team;
+        bool is_own, is_team;
+      } kObjects[] = {{role, "vision", true, true},
+                      {role, "speech", true, false},
+                      {"bob", "vision", false, true},
+                      {"bob", "speech", false, false}};
+      for (const auto& object : kObjects) {
+        // The submitter is the owner: only the team of a new job says whether it may be.
+        const bool is_own = object.is_own && right != Right::kMaySubmit;
+        const bool wanted = cell == "all" || (cell == "own" && is_own) ||
+                            (cell == "team" && (is_own || object.is_team));
+        const std::string why =
+            why_denied(directory, role, right, {"job 1", object.owner, object.team});
+        EXPECT_EQ(why.empty(), wanted)
+            << role << ", right " << static_cast<int>(right) << ", job of " << object.owner
+            << " in " << object.team << ": " << why;
+        ++cells_checked;
+      }
+    }
+  }
+  EXPECT_EQ(cells_checked, 5 * 8 * 4);
+}
+
+TEST(Authorize, DeniesStrangersAndEverybodyBeforeTheFounding) {
+  Directory closed = cluster();
+  ASSERT_TRUE(closed.change({.teams = {}, .users = {}, .are_logins_users = false}));
+  for (int right = 0; right <= static_cast<int>(Right::kMayRule); ++right) {
+    const auto each = static_cast<Right>(right);
+    EXPECT_NE(why_denied(closed, "mallory", each, {}), "");
+    EXPECT_NE(why_denied(closed, "", each, {}), "");
+    EXPECT_NE(why_denied(Directory(), "root", each, {}), "");
+  }
+  EXPECT_NE(why_denied(closed, "root", static_cast<Right>(200), {}), "");
+}
+
+TEST(Authorize, TheCeilingOfATeamBindsItsUsersAndLeads) {
+  Directory directory = cluster();
+  ASSERT_TRUE(directory.change({{{"vision", false, 10}}, {}}));
+  for (const Right right : {Right::kMaySubmit, Right::kMayPrioritise}) {
+    for (const std::string name : {"user", "lead"}) {
+      EXPECT_EQ(why_denied(directory, name, right, {"", name, "vision", 10}), "");
+      EXPECT_EQ(why_denied(directory, name, right, {"", name, "vision", 11}),
+                "the highest priority of team vision is 10");
+    }
+    EXPECT_EQ(why_denied(directory, "admin", right, {"", "bob", "vision", 1000}), "");
+  }
+  EXPECT_EQ(why_denied(directory, "ann", Right::kMaySubmit, {"", "ann", "default", 100}), "");
+  EXPECT_NE(why_denied(directory, "ann", Right::kMaySubmit, {"", "ann", "default", 101}), "");
+}
+
+TEST(Authorize, OtherTeamsJobsCanBeHidden) {
+  Directory directory = cluster();
+  ASSERT_TRUE(directory.change({.teams = {}, .users = {}, .hides_other_teams = true}));
+  for (const std::string name : {"viewer", "user", "lead"}) {
+    EXPECT_EQ(why_denied(directory, name, Right::kMaySeeJobs, {"", "bob", "vision"}), "");
+    EXPECT_NE(why_denied(directory, name, Right::kMaySeeJobs, {"", "bob", "speech"}), "");
+    EXPECT_EQ(why_denied(directory, name, Right::kMaySeeJobs, {}), "") << "the list itself";
+  }
+  for (const std::string name : {"operator", "admin"}) {
+    EXPECT_EQ(why_denied(directory, name, Right::kMaySeeJobs, {"", "bob", "speech"}), "");
+  }
+}
+
+TEST(Authorize, ARefusalNamesTheRolesThatCould) {
+  const Directory directory = cluster();
+  EXPECT_EQ(why_denied(directory, "ann", Right::kMayOrderJobs, {"job 12", "bob", "vision"}),
+            "job 12 of user bob, team vision: user ann (role user) may not change it: user bob, a "
+            "lead of team vision (lead), an operator (operator) or an admin (admin or root) can");
+  EXPECT_EQ(why_denied(directory, "user", Right::kMayOperate, {}),
+            "user user (role user) may not operate the hosts: an operator (operator) or an admin "
+            "(admin or root) can");
+  EXPECT_EQ(why_denied(directory, "user", Right::kMaySubmit, {"", "user", "speech"}),
+            "user user is not in team speech: a lead or an admin can add user with `muster user "
+            "set user --team speech`");
+  EXPECT_EQ(why_denied(directory, "user", Right::kMaySubmit, {"", "user", "nope"}),
+            "there is no team nope: see `muster team list`");
+}
+
+TEST(Authorize, ALeadManagesOwnTeamsAndGivesNoRole) {
+  const Directory directory = cluster();
+  const auto denied = [&](const std::string& who, const DirectoryChange& change) {
+    return !why_denied(directory, who, change).empty();
+  };
+  const auto joins = [](const std::string& team, std::optional<Role> role = {}) {
+    return DirectoryChange{{}, {{"new", false, role, {team}, {}}}};
+  };
+  const DirectoryChange leaves_speech{{}, {{"eve", false, {}, {}, {"speech"}}}};
+  const DirectoryChange removes{{}, {{.name = "user", .is_removal = true}}};
+  const DirectoryChange team{{{"vision", false, 1000}}, {}};
+  const DirectoryChange rules{.teams = {}, .users = {}, .are_logins_users = true};
+  EXPECT_FALSE(denied("lead", joins("vision")));
+  EXPECT_TRUE(denied("lead", joins("speech")));
+  EXPECT_TRUE(denied("lead", leaves_speech));
+  EXPECT_FALSE(denied("eve", leaves_speech));
+  for (const Role role : {Role::kViewer, Role::kUser, Role::kLead, Role::kOperator, Role::kAdmin}) {
+    EXPECT_TRUE(denied("lead", joins("vision", role)));
+    EXPECT_FALSE(denied("admin", joins("vision", role)));
+  }
+  for (const DirectoryChange& change : {removes, team, rules, joins("vision")}) {
+    for (const std::string who : {"viewer", "user", "operator", "bob"}) {
+      EXPECT_TRUE(denied(who, change)) << who;
+    }
+    EXPECT_FALSE(denied("admin", change));
+  }
+  for (const DirectoryChange& change : {removes, team, rules}) {
+    EXPECT_TRUE(denied("lead", change));
+  }
+}
+
+}  // namespace
+}  // namespace muster::scheduler
