@@ -9,6 +9,7 @@
 
 #include "gossip/base/ids.h"
 #include "gossip/wire/transport.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::agent {
 
@@ -29,7 +30,7 @@ struct WayBack {
 struct Asker {
   gossip::Sender proven;  ///< The identity that the connection proves.
   HostId host;            ///< The host of the login, or the host that passed the request on.
-  std::string name;       ///< "USER@HOST"; the host of the login states the user.
+  scheduler::Subject by;  ///< The person; the host of the login states the user.
   WayBack back;
 };
 

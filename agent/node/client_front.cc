@@ -121,7 +121,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   const bool is_member = sender.kind == gossip::Sender::Kind::kHost;
   Asker asker{sender,
               is_member ? sender.host : own.self,
-              "",
+              {},
               {input.route, envelope.nonce, envelope.trailing, envelope.trailing_count}};
   if (sender.kind == gossip::Sender::Kind::kNobody ||
       (is_member && !reach.node.roll.allows(envelope.type, envelope.from, sender))) {
@@ -163,7 +163,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   if (is_for_us) {
     request->node.clear();
   }
-  asker.name = asker_text(*request);
+  asker.by = {asker_text(*request), request->user, asker.host};
   Question question{std::move(asker), *std::move(request), !is_member || is_for_us};
   const bool is_join =
       is(question.request.verb, Openness::kTicket) || sender.kind == gossip::Sender::Kind::kTicket;

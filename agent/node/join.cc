@@ -122,7 +122,7 @@ scheduler::entry::Enrol said_again(const NodeView& node, HostId host) {
 }
 
 /// The entry that revokes that host.
-Result<RollChange> revocation_of(const NodeView& node, HostId host, std::string by) {
+Result<RollChange> revocation_of(const NodeView& node, HostId host, scheduler::Subject by) {
   const scheduler::EnrolledHost* before = node.seat.state().roll().find(host);
   if (before == nullptr) {
     return Error{ErrorCode::kNotFound, "there is no such member: see `muster hosts`"};
@@ -146,12 +146,12 @@ Result<RollChange> revocation_of(const NodeView& node, HostId host, std::string 
   scheduler::entry::Enrol entry =
       was_revoked ? said_again(node, host) : changed_record(node, host, record);
   entry.is_revoked = true;
-  entry.by.name = std::move(by);
+  entry.by = std::move(by);
   return RollChange{RollOrder(std::move(entry)), host};
 }
 
 /// The entry that changes the rights of a host.
-Result<RollChange> rights_of(const NodeView& node, const SetHostArgs& wish, std::string by) {
+Result<RollChange> rights_of(const NodeView& node, const SetHostArgs& wish, scheduler::Subject by) {
   const scheduler::EnrolledHost* before = node.seat.state().roll().find(wish.host);
   crdt::RollRecord record;
   if (before != nullptr) {
@@ -189,12 +189,12 @@ Result<RollChange> rights_of(const NodeView& node, const SetHostArgs& wish, std:
   }
   scheduler::entry::Enrol entry = record == known_before ? said_again(node, wish.host)
                                                          : changed_record(node, wish.host, record);
-  entry.by.name = std::move(by);
+  entry.by = std::move(by);
   return RollChange{RollOrder(std::move(entry)), wish.may_vote == Wish::kNo ? wish.host : HostId()};
 }
 
 /// The entry that changes the key of one host, of all hosts, or of the authority.
-Result<RollOrder> rotation_of(const NodeView& node, const RotateArgs& args, std::string by) {
+Result<RollOrder> rotation_of(const NodeView& node, const RotateArgs& args, scheduler::Subject by) {
   if (args.is_authority) {
     auto next = next_authority(node, std::move(by));
     return next ? Result<RollOrder>(*std::move(next)) : Result<RollOrder>(next.error());
@@ -215,7 +215,7 @@ Result<RollOrder> rotation_of(const NodeView& node, const RotateArgs& args, std:
   }
   ++record.key_round;
   scheduler::entry::Enrol entry = changed_record(node, args.host, record);
-  entry.by.name = std::move(by);
+  entry.by = std::move(by);
   return RollOrder(std::move(entry));
 }
 
@@ -230,26 +230,28 @@ T arguments_in(const Request& request) {
   return decode_payload<T>(request.arguments).value_or(T());
 }
 
-Result<RollChange> join_change(const NodeView& node, const Request& request, std::string) {
+Result<RollChange> join_change(const NodeView& node, const Request& request, scheduler::Subject) {
   return as_change(enrolment_of(node, arguments_in<JoinArgs>(request)));
 }
 
-Result<RollChange> revoke_change(const NodeView& node, const Request& request, std::string by) {
+Result<RollChange> revoke_change(const NodeView& node, const Request& request,
+                                 scheduler::Subject by) {
   return revocation_of(node, host_of(request), std::move(by));
 }
 
-Result<RollChange> set_change(const NodeView& node, const Request& request, std::string by) {
+Result<RollChange> set_change(const NodeView& node, const Request& request, scheduler::Subject by) {
   return rights_of(node, arguments_in<SetHostArgs>(request), std::move(by));
 }
 
-Result<RollChange> rotate_change(const NodeView& node, const Request& request, std::string by) {
+Result<RollChange> rotate_change(const NodeView& node, const Request& request,
+                                 scheduler::Subject by) {
   return as_change(rotation_of(node, arguments_in<RotateArgs>(request), std::move(by)));
 }
 
 struct RollRow {
   Verb verb{};
   Result<RollChange> (*make)(const NodeView& node, const Request& request,
-                             std::string by) = nullptr;
+                             scheduler::Subject by) = nullptr;
 };
 constexpr RollRow kRollChanges[] = {
     {Verb::kJoin, join_change},
@@ -273,7 +275,8 @@ Status check(const JoinArgs& join) {
                  : Status(Error{ErrorCode::kInvalid, "a key of the newcomer has the wrong size"});
 }
 
-Result<RollChange> change_of_roll(const NodeView& node, const Request& request, std::string by) {
+Result<RollChange> change_of_roll(const NodeView& node, const Request& request,
+                                  scheduler::Subject by) {
   const RollRow* row = find_row(kRollChanges, &RollRow::verb, request.verb);
   CHECK(row != nullptr);
   return row->make(node, request, std::move(by));

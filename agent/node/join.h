@@ -26,7 +26,8 @@ struct RollChange {
 /// The change that a Join, a RevokeHost, a SetHost or a RotateKeys asks for, signed by the
 /// authority. Precondition: this host leads.
 /// `by` is the asker, as the log keeps it.
-Result<RollChange> change_of_roll(const NodeView& node, const Request& request, std::string by);
+Result<RollChange> change_of_roll(const NodeView& node, const Request& request,
+                                  scheduler::Subject by);
 /// The answer for a host whose record is `own`.
 JoinInfo join_info(const NodeView& node, HostId host, const crdt::Field& own);
 /// The same with the record in the log; the record is empty if the log has none.

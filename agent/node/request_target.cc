@@ -30,46 +30,46 @@ Order cancel(const Request& request, const Asker& asker) {
   const auto run = arguments_of<JobRun>(request);
   const bool is_run = is_task(run.job) && is_task(JobId(run.last)) &&
                       array_of(JobId(run.last)) == array_of(run.job);
-  return entry::Cancel{run.job, asker.name, is_run ? index_of_task(JobId(run.last)) : 0};
+  return entry::Cancel{run.job, asker.by, is_run ? index_of_task(JobId(run.last)) : 0};
 }
 
 Order suspend(const Request& request, const Asker& asker) {
-  return entry::Suspend{job_of(request), asker.name};
+  return entry::Suspend{job_of(request), asker.by};
 }
 
 Order resume(const Request& request, const Asker& asker) {
-  return entry::Resume{job_of(request), asker.name};
+  return entry::Resume{job_of(request), asker.by};
 }
 
 Order requeue(const Request& request, const Asker& asker) {
   const auto arguments = arguments_of<RequeueArgs>(request);
   const std::uint64_t attempt = std::min<std::uint64_t>(arguments.attempt, UINT32_MAX);
-  return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), asker.name};
+  return entry::Requeue{arguments.job, static_cast<std::uint32_t>(attempt), asker.by};
 }
 
 Order edit(const Request& request, const Asker& asker) {
   const auto arguments = arguments_of<EditArgs>(request);
   const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
-  return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), asker.name};
+  return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), asker.by};
 }
 
 Order fence(const Request& request, const Asker& asker) {
   const auto arguments = arguments_of<FenceArgs>(request);
-  return entry::Fence{arguments.host, asker.name, arguments.are_processes_gone, {}};
+  return entry::Fence{arguments.host, asker.by, arguments.are_processes_gone, {}};
 }
 
 Order drain(const Request& request, const Asker& asker) {
   auto arguments = arguments_of<DrainArgs>(request);
-  return entry::Drain{arguments.host, asker.name, std::move(arguments.why), arguments.requeues,
+  return entry::Drain{arguments.host, asker.by, std::move(arguments.why), arguments.requeues,
                       span_of(arguments.after_ms)};
 }
 
 Order undrain(const Request& request, const Asker& asker) {
-  return entry::Undrain{host_of(request), asker.name};
+  return entry::Undrain{host_of(request), asker.by};
 }
 
 Order remove_host(const Request& request, const Asker& asker) {
-  return entry::RemoveHost{host_of(request), asker.name};
+  return entry::RemoveHost{host_of(request), asker.by};
 }
 
 Order make_ticket(const Request& request, const Asker& asker) {
@@ -80,12 +80,12 @@ Order make_ticket(const Request& request, const Asker& asker) {
                            ticket.may_vote,
                            ticket.may_vouch,
                            std::move(ticket.host_name),
-                           asker.name,
+                           asker.by,
                            asker.host};
 }
 
 Order end_ticket(const Request& request, const Asker& asker) {
-  return entry::EndTicket{arguments_of<TicketRef>(request).key, asker.name};
+  return entry::EndTicket{arguments_of<TicketRef>(request).key, asker.by};
 }
 
 struct OrderRow {
@@ -159,7 +159,7 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
         submit.spec.user = request.user;
       }
       return SeatInput(scheduler::input::ClientSubmit{number, std::move(submit.key),
-                                                      std::move(submit.spec), asker.name});
+                                                      std::move(submit.spec), asker.by});
     }
     case Becomes::kElectorate: {
       const auto wish = arguments_of<QuorumWish>(request);
@@ -178,7 +178,7 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
       return SeatInput(scheduler::input::ChangeQuorum{number, wish.action, wish.host});
     }
     case Becomes::kRollChange: {
-      auto change = change_of_roll(node, request, asker.name);
+      auto change = change_of_roll(node, request, asker.by);
       return change ? Result<SeatInput>(SeatInput(scheduler::input::ClientOrder{
                           number, std::move(change->order), change->ends_vote_of}))
                     : Result<SeatInput>(change.error());

@@ -103,7 +103,7 @@ scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
     return due;
   }
   if (node.roll.ended_authority() >= authority.number()) {
-    if (auto next = next_authority(node, "muster")) {
+    if (auto next = next_authority(node, {"muster"})) {
       due.authority = *std::move(next);
     }
     return due;
@@ -113,14 +113,15 @@ scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
     return due;  // One change of a record at a time.
   }
   if (state.cluster_time() - keys.round_at >= kKeysAgeMax) {
-    due.rotation = next_round(node, "muster");
+    due.rotation = next_round(node, {"muster"});
   } else if (keys.round > 0) {
     rotate(node, due);
   }
   return due;
 }
 
-Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, std::string by) {
+Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node,
+                                                          scheduler::Subject by) {
   const Credentials& own = node.options.credentials;
   const AuthorityBook& authority = node.authority;
   if (authority.signer() == nullptr) {
@@ -133,7 +134,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, 
   next.number = authority.number() + 1;
   next.key = std::string(own.key_maker->signer_of(seed)->public_key());
   next.signature = authority.signer()->sign(gossip::authority_words(next.number, next.key));
-  next.by.name = std::move(by);
+  next.by = std::move(by);
   const auto seal_to = [&](HostId host) {
     const EnrolledHost* enrolled = node.seat.state().roll().find(host);
     const crdt::RollRecord record = enrolled == nullptr ? crdt::RollRecord() : record_in(*enrolled);
@@ -153,7 +154,7 @@ Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, 
   return next;
 }
 
-scheduler::entry::RotateKeys next_round(const NodeView& node, std::string by) {
+scheduler::entry::RotateKeys next_round(const NodeView& node, scheduler::Subject by) {
   const scheduler::RollBook& book = node.seat.state().roll();
   std::uint64_t round = book.keys().round;
   for (const auto& [host, enrolled] : book.hosts()) {

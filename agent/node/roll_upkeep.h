@@ -25,9 +25,10 @@ inline constexpr std::size_t kChangingOneOf = 64;
 /// Precondition: this host leads.
 scheduler::input::RollMet upkeep_of_roll(const NodeView& node);
 /// The entry for a new authority, signed by the present one.
-Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node, std::string by);
+Result<scheduler::entry::ReplaceAuthority> next_authority(const NodeView& node,
+                                                          scheduler::Subject by);
 /// The entry for another change of all link keys.
-scheduler::entry::RotateKeys next_round(const NodeView& node, std::string by);
+scheduler::entry::RotateKeys next_round(const NodeView& node, scheduler::Subject by);
 /// The entry that replaces the record of that host by `record`, signed.
 scheduler::entry::Enrol changed_record(const NodeView& node, HostId host,
                                        const crdt::RollRecord& record);

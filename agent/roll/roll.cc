@@ -202,7 +202,7 @@ std::vector<scheduler::entry::Enrol> Roll::unlogged(const crdt::HostStore& store
                                    "",
                                    "",
                                    known.record.revoked,
-                                   "",
+                                   {},
                                    known.record.may_vouch && !known.record.revoked};
     records.push_back(std::move(record));
   }

@@ -40,19 +40,19 @@ static_assert(has_row_for_each(kTable, &RightRow::right));
 
 constexpr std::size_t kNamedMax = 3;
 
-Reach reach_of(Role role, const RightRow& row) {
+Reach reach_of(UserRole role, const RightRow& row) {
   switch (role) {
-    case Role::kNone:
+    case UserRole::kNone:
       return kNone;
-    case Role::kViewer:
+    case UserRole::kViewer:
       return row.viewer;
-    case Role::kUser:
+    case UserRole::kUser:
       return row.user;
-    case Role::kLead:
+    case UserRole::kLead:
       return row.lead;
-    case Role::kOperator:
+    case UserRole::kOperator:
       return row.op;
-    case Role::kAdmin:
+    case UserRole::kAdmin:
       return row.admin;
   }
   return kNone;
@@ -90,7 +90,7 @@ std::string joined(const std::vector<std::string>& names) {
 /// "; a lead of team vision (ann) or an admin (carol) can"
 std::string who_could(const Directory& directory, const RightRow& row, const AccessObject& object) {
   std::vector<std::string> could;
-  const auto add = [&](Role role, std::string what) {
+  const auto add = [&](UserRole role, std::string what) {
     const std::vector<std::string> names = directory.bearers(role, kNamedMax);
     if (!names.empty()) {
       could.push_back(std::move(what) + " (" + joined(names) + ")");
@@ -101,16 +101,16 @@ std::string who_could(const Directory& directory, const RightRow& row, const Acc
   }
   if (row.lead == kTeam && !object.team.empty() && row.right != kMaySubmit) {
     for (const auto& [name, user] : directory.users()) {
-      if (user.role == Role::kLead && directory.is_in_team(name, object.team)) {
+      if (user.role == UserRole::kLead && directory.is_in_team(name, object.team)) {
         could.push_back("a lead of team " + object.team + " (" + name + ")");
         break;
       }
     }
   }
   if (row.op == kAll) {
-    add(Role::kOperator, "an operator");
+    add(UserRole::kOperator, "an operator");
   }
-  add(Role::kAdmin, "an admin");
+  add(UserRole::kAdmin, "an admin");
   return could.empty() ? "" : ": " + joined(could) + " can";
 }
 
@@ -123,7 +123,7 @@ std::string whose(const AccessObject& object) {
 }
 
 std::string stranger(const Directory& directory, const std::string& user) {
-  const std::vector<std::string> admins = directory.bearers(Role::kAdmin, kNamedMax);
+  const std::vector<std::string> admins = directory.bearers(UserRole::kAdmin, kNamedMax);
   return "user " + user + " has no role in this cluster" +
          (admins.empty() ? ""
                          : ": ask an admin (" + joined(admins) +
@@ -144,12 +144,12 @@ std::string why_denied(const Directory& directory, const std::string& user, Righ
     return "the cluster is being founded: repeat in a moment";
   }
   const User known = directory.user(user);
-  if (known.role == Role::kNone) {
+  if (known.role == UserRole::kNone) {
     return stranger(directory, user);
   }
   Reach reach = reach_of(known.role, *row);
   const bool sees_own_teams = directory.rules().hides_other_teams && right == kMaySeeJobs &&
-                              is_job(object) && known.role <= Role::kLead;
+                              is_job(object) && known.role <= UserRole::kLead;
   if (sees_own_teams && reach == kAll) {
     reach = kTeam;
   }
@@ -180,7 +180,7 @@ std::string why_denied(const Directory& directory, const std::string& user,
     return "";
   }
   const User known = directory.user(user);
-  if (!directory.is_founded() || known.role != Role::kLead || change.changes_rules() ||
+  if (!directory.is_founded() || known.role != UserRole::kLead || change.changes_rules() ||
       !change.teams.empty()) {
     return why_denied(directory, user, change.changes_rules() ? kMayRule : kMayManageUsers,
                       {.name = {}, .owner = {}, .team = {}});
@@ -188,13 +188,14 @@ std::string why_denied(const Directory& directory, const std::string& user,
   for (const UserChange& each : change.users) {
     if (each.is_removal || each.role.has_value()) {
       return "a lead adds users to a team and takes them out of it: an admin (" +
-             joined(directory.bearers(Role::kAdmin, kNamedMax)) + ") gives roles and removes users";
+             joined(directory.bearers(UserRole::kAdmin, kNamedMax)) +
+             ") gives roles and removes users";
     }
     for (const auto* teams : {&each.joins, &each.leaves}) {
       for (const std::string& team : *teams) {
         if (!directory.is_in_team(user, team)) {
           return "user " + user + " does not lead team " + team + ": an admin (" +
-                 joined(directory.bearers(Role::kAdmin, kNamedMax)) + ") can change it";
+                 joined(directory.bearers(UserRole::kAdmin, kNamedMax)) + ") can change it";
         }
       }
     }

@@ -8,15 +8,6 @@
 namespace muster::scheduler {
 namespace {
 
-struct RoleName {
-  Role role{};
-  std::string_view text;
-};
-constexpr RoleName kRoleNames[] = {
-    {Role::kNone, "none"}, {Role::kViewer, "viewer"},     {Role::kUser, "user"},
-    {Role::kLead, "lead"}, {Role::kOperator, "operator"}, {Role::kAdmin, "admin"},
-};
-
 bool contains(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -79,7 +70,7 @@ Status Draft::set(const UserChange& change) {
                : Status(Error{ErrorCode::kNotFound,
                               "there is no user " + change.name + ": see `muster user list`"});
   }
-  if (change.role == Role::kNone) {
+  if (change.role == UserRole::kNone) {
     return Error{ErrorCode::kInvalid, "none is not a role: remove the user instead"};
   }
   if (!users.contains(change.name) && users.size() >= kUsersMax) {
@@ -123,7 +114,7 @@ Status tried(Draft& draft, const DirectoryChange& change) {
     }
   }
   const bool has_admin = std::any_of(draft.users.begin(), draft.users.end(), [](const auto& each) {
-    return each.second.role == Role::kAdmin;
+    return each.second.role == UserRole::kAdmin;
   });
   return has_admin ? ok()
                    : Status(Error{ErrorCode::kConflict,
@@ -133,32 +124,14 @@ Status tried(Draft& draft, const DirectoryChange& change) {
 
 }  // namespace
 
-std::string_view text_of(Role role) {
-  for (const RoleName& name : kRoleNames) {
-    if (name.role == role) {
-      return name.text;
-    }
-  }
-  return "";
-}
-
-std::optional<Role> role_of(std::string_view text) {
-  for (const RoleName& name : kRoleNames) {
-    if (name.text == text && name.role != Role::kNone) {
-      return name.role;
-    }
-  }
-  return std::nullopt;
-}
-
 void Directory::found(const std::string& admin) {
   CHECK(!is_founded());
-  users_[admin].role = Role::kAdmin;
+  users_[admin].role = UserRole::kAdmin;
   version_ = 1;
 }
 
 Status Directory::change(const DirectoryChange& change) {
-  if (change.size() > kDirectoryChangesMax) {
+  if (change.size() > kDirectoryChangesMax || change.moves() > kTeamMovesMax) {
     return Error{ErrorCode::kInvalid, "more than " + std::to_string(kDirectoryChangesMax) +
                                           " users and teams in one change"};
   }
@@ -181,7 +154,7 @@ User Directory::user(std::string_view name) const {
     found = known->second;
   } else {
     const bool is_user = is_founded() && rules_.are_logins_users && !name.empty();
-    found.role = is_user ? Role::kUser : Role::kNone;
+    found.role = is_user ? UserRole::kUser : UserRole::kNone;
   }
   if (found.teams.empty()) {
     found.teams.emplace_back(kDefaultTeam);
@@ -208,7 +181,7 @@ Team Directory::team(std::string_view name) const {
   return known == teams_.end() ? Team() : known->second;
 }
 
-std::vector<std::string> Directory::bearers(Role role, std::size_t count_max) const {
+std::vector<std::string> Directory::bearers(UserRole role, std::size_t count_max) const {
   std::vector<std::string> names;
   for (const auto& [name, user] : users_) {
     if (names.size() < count_max && user.role == role) {

@@ -17,30 +17,13 @@
 #include <vector>
 
 #include "gossip/base/result.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::scheduler {
-
-/// Each role may do what is in its row of the table in authorize.cc. The numbers are those of the
-/// log.
-enum class Role : std::uint8_t {
-  kNone = 0,  ///< A stranger.
-  kViewer = 1,
-  kUser = 2,
-  kLead = 3,  ///< Of all the teams that the user is in.
-  kOperator = 4,
-  kAdmin = 5,
-};
-/// "none", "viewer", "user", "lead", "operator", "admin".
-std::string_view text_of(Role role);
-/// nullopt if it is no role that a user can have.
-std::optional<Role> role_of(std::string_view text);
 
 inline constexpr std::size_t kUsersMax = 20'000;
 inline constexpr std::size_t kTeamsMax = 1'024;
 inline constexpr std::size_t kTeamsOfUserMax = 64;
-inline constexpr std::size_t kUserNameBytesMax = 256;
-/// Users, teams and rules of one change.
-inline constexpr std::size_t kDirectoryChangesMax = 1'000;
 /// The team of users that are in no other.
 inline constexpr std::string_view kDefaultTeam = "default";
 /// The highest priority that a team may ask for, if nobody said otherwise.
@@ -53,46 +36,18 @@ struct Team {
 };
 
 struct User {
-  Role role = Role::kUser;
+  UserRole role = UserRole::kUser;
   std::vector<std::string> teams;  ///< The first one is that of jobs without `--team`.
   bool operator==(const User&) const = default;
 };
 
 struct AccessRules {
-  /// Logins that are not in the directory have Role::kUser, in the default team. False: no role.
+  /// Logins that are not in the directory have UserRole::kUser, in the default team. False: no
+  /// role.
   bool are_logins_users = true;
   /// Users, leads and viewers see the jobs of their own teams alone.
   bool hides_other_teams = false;
   bool operator==(const AccessRules&) const = default;
-};
-
-/// A change of one user: what is not named stays as it is. A user that is not known is added.
-struct UserChange {
-  std::string name;
-  bool is_removal = false;
-  std::optional<Role> role{};  ///< A new user: Role::kUser.
-  std::vector<std::string> joins{};
-  std::vector<std::string> leaves{};
-  bool operator==(const UserChange&) const = default;
-};
-struct TeamChange {
-  std::string name;
-  bool is_removal = false;
-  std::optional<std::int32_t> priority_max{};
-  bool operator==(const TeamChange&) const = default;
-};
-/// All of it happens, or no part of it. Teams change first; removed ones last.
-struct DirectoryChange {
-  std::vector<TeamChange> teams;
-  std::vector<UserChange> users;
-  std::optional<bool> are_logins_users{};
-  std::optional<bool> hides_other_teams{};
-  bool operator==(const DirectoryChange&) const = default;
-
-  std::size_t size() const { return teams.size() + users.size(); }
-  bool changes_rules() const {
-    return are_logins_users.has_value() || hides_other_teams.has_value();
-  }
 };
 
 class Directory {
@@ -129,7 +84,7 @@ class Directory {
   /// Precondition: has_team(name).
   Team team(std::string_view name) const;
   /// The names of the first users with that role.
-  std::vector<std::string> bearers(Role role, std::size_t count_max) const;
+  std::vector<std::string> bearers(UserRole role, std::size_t count_max) const;
   bool operator==(const Directory&) const = default;
 
  private:

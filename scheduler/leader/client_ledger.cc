@@ -103,15 +103,15 @@ void ClientLedger::join(const StepContext& step, Proposals& proposals, PendingSu
   }
   same.requests.push_back(fact.request);
   ++request_count_;
-  const entry::Submit again{fact.key, same.spec, fact.submitted_by};
+  const entry::Submit again{fact.key, same.spec, fact.by};
   same.is_twice = proposals.propose(step, again) || same.is_twice;
 }
 
 void ClientLedger::propose(const StepContext& step, Proposals& proposals,
                            input::ClientSubmit& fact) {
-  Entry entry = entry::Submit{fact.key, std::move(fact.spec), std::move(fact.submitted_by)};
+  Entry entry = entry::Submit{fact.key, std::move(fact.spec), std::move(fact.by)};
   auto& submit = std::get<entry::Submit>(entry);
-  const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.submitted_by);
+  const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.by.name);
   const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
   if (std::string full = is_busy ? "the leader is overloaded" : step.state.why_not(submit);
       !full.empty()) {

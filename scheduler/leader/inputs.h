@@ -72,7 +72,7 @@ struct ClientSubmit {
   std::uint64_t request = 0;
   std::string key;
   JobSpec spec;
-  std::string submitted_by;
+  Subject by;
 };
 /// An operator's order. Its own entry answers it, whatever this leader knows already: each order
 /// takes effect once, in the sequence in which the leader got them.
@@ -80,19 +80,21 @@ struct ClientOrder {
   std::uint64_t request = 0;
   std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-               entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority>
+               entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
+               entry::ChangeDirectory>
       order;
   /// Not zero: the order ends this host's vote, before its entry is proposed. Refused while the
   /// vote cannot be spared.
   HostId ends_vote_of{};
 };
 /// Records of the roll that the authority signed, from any source, for the log to hold; and the
-/// rotation of keys or the change of the authority that is due.
+/// rotation of keys, the change of the authority or the first administrator that is due.
 struct RollMet {
   std::vector<entry::Enrol> records;
   std::optional<entry::RotateKeys> rotation{};
   std::optional<entry::ReplaceAuthority> authority{};
-  bool is_empty() const { return records.empty() && !rotation && !authority; }
+  std::optional<entry::FoundDirectory> directory{};
+  bool is_empty() const { return records.empty() && !rotation && !authority && !directory; }
 };
 }  // namespace input
 

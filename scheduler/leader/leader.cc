@@ -55,6 +55,9 @@ void Leader::on_roll_met(const StepContext& step, const input::RollMet& fact) {
   if (fact.authority.has_value()) {
     proposals_.propose(step, *fact.authority);
   }
+  if (fact.directory.has_value()) {
+    proposals_.propose(step, *fact.directory);
+  }
 }
 
 void Leader::tick(const StepContext& step) {

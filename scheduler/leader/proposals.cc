@@ -65,6 +65,8 @@ struct Namer {
   }
   Words operator()(const entry::RotateKeys& e) const { return {e.round, 0, 0, 0, 0}; }
   Words operator()(const entry::ReplaceAuthority& e) const { return {e.number, 0, 0, 0, 0}; }
+  Words operator()(const entry::FoundDirectory&) const { return {}; }
+  Words operator()(const entry::ChangeDirectory&) const { return {}; }
 };
 
 }  // namespace

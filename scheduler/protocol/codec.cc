@@ -8,7 +8,7 @@ namespace muster::scheduler {
 namespace {
 
 constexpr std::size_t kIpBytes = 16;
-constexpr std::size_t kSpecElements = 15;
+constexpr std::size_t kSpecElements = 16;
 constexpr std::size_t kRequestElements = 13;
 constexpr std::size_t kResultElements = 6;
 
@@ -163,7 +163,7 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
   // A job with neither has the bytes that it had before these elements existed.
   const bool has_shell = spec.is_held || spec.command.shell != SubmitShell();
   out.array(kSpecElements + (has_shell ? 1 : 0) + (spec.is_held ? 1 : 0));
-  out.text(spec.name).text(spec.user);
+  out.text(spec.name).text(spec.user).text(spec.team);
   write(out, spec.request);
   write(out, spec.command.argv);
   write(out, spec.command.environment);
@@ -197,6 +197,7 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   JobSpec spec;
   spec.name = in.text();
   spec.user = in.text();
+  spec.team = in.text();
   spec.request = read_request(in);
   spec.command.argv = read_texts(in, kCommandBytesMax);
   spec.command.environment = read_texts(in, kCommandBytesMax);
@@ -224,6 +225,19 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   }
   spec.is_held = in.left() > 0 && in.boolean();
   return spec;
+}
+
+void write(gossip::Encoder& out, const Subject& subject) {
+  out.array(3).text(subject.name).text(subject.user).id(subject.host);
+}
+
+Subject read_subject(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  Subject subject;
+  subject.name = in.text();
+  subject.user = in.text();
+  subject.host = in.id<HostId>();
+  return subject;
 }
 
 void write(gossip::Encoder& out, const RankResult& result) {

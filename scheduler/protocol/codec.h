@@ -5,6 +5,7 @@
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::scheduler {
 
@@ -18,6 +19,7 @@ void write(gossip::Encoder& out, const HostTraits& traits);
 void write(gossip::Encoder& out, const SubmitShell& shell);
 /// One array. It contains the shell only if that differs from the default.
 void write(gossip::Encoder& out, const JobSpec& spec);
+void write(gossip::Encoder& out, const Subject& subject);
 void write(gossip::Encoder& out, const RankResult& result);
 void write(gossip::Encoder& out, const Member& member);
 /// One array: [job, attempt, spec, members, hold, ...trailing].
@@ -32,6 +34,7 @@ Request read_request(gossip::Reader& in);
 HostTraits read_host_traits(gossip::Reader& in);
 SubmitShell read_submit_shell(gossip::Reader& in);
 JobSpec read_job_spec(gossip::Reader& in);
+Subject read_subject(gossip::Reader& in);
 RankResult read_rank_result(gossip::Reader& in);
 Member read_member(gossip::Reader& in);
 GrantDetail read_grant_detail(gossip::Reader& in);

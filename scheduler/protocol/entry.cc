@@ -68,19 +68,21 @@ entry::Register read_register(Reader& in) {
 void write_entry(Header& header, const entry::Submit& fact) {
   Encoder& out = begin(header, EntryKind::kSubmit, 3).text(fact.key);
   write(out, fact.spec);
-  out.text(fact.submitted_by);
+  write(out, fact.by);
 }
 
 entry::Submit read_submit(Reader& in) {
   entry::Submit fact;
   fact.key = in.text();
   fact.spec = read_job_spec(in);
-  fact.submitted_by = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
 void write_entry(Header& header, const entry::Cancel& fact) {
-  begin(header, EntryKind::kCancel, 3).num(fact.job).text(fact.by.name).u64(fact.last);
+  Encoder& out = begin(header, EntryKind::kCancel, 3).num(fact.job);
+  write(out, fact.by);
+  out.u64(fact.last);
 }
 
 void write_entry(Header& header, const entry::Observe& fact) {
@@ -246,17 +248,17 @@ entry::Expire read_expire(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Suspend& fact) {
-  begin(header, EntryKind::kSuspend, 2).num(fact.job).text(fact.by.name);
+  write(begin(header, EntryKind::kSuspend, 2).num(fact.job), fact.by);
 }
 
 void write_entry(Header& header, const entry::Resume& fact) {
-  begin(header, EntryKind::kResume, 2).num(fact.job).text(fact.by.name);
+  write(begin(header, EntryKind::kResume, 2).num(fact.job), fact.by);
 }
 
 entry::Cancel read_cancel(Reader& in) {
   entry::Cancel fact;
   fact.job = in.num<JobId>();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   fact.last = static_cast<std::uint32_t>(in.u64_at_most(kTaskIndexMax));
   return fact;
 }
@@ -266,64 +268,60 @@ template <class T>
 T read_word(Reader& in) {
   T fact;
   fact.job = in.num<JobId>();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
 void write_entry(Header& header, const entry::Requeue& fact) {
-  begin(header, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt).text(fact.by.name);
+  write(begin(header, EntryKind::kRequeue, 3).num(fact.job).u64(fact.attempt), fact.by);
 }
 
 entry::Requeue read_requeue(Reader& in) {
   entry::Requeue fact;
   fact.job = in.num<JobId>();
   fact.attempt = static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
 void write_entry(Header& header, const entry::Fence& fact) {
-  Encoder& out = begin(header, EntryKind::kFence, 4)
-                     .id(fact.host)
-                     .text(fact.by.name)
-                     .boolean(fact.are_processes_gone);
+  Encoder& out = begin(header, EntryKind::kFence, 4).id(fact.host);
+  write(out, fact.by);
+  out.boolean(fact.are_processes_gone);
   write(out, fact.tokens);
 }
 
 entry::Fence read_fence(Reader& in) {
   entry::Fence fact;
   fact.host = in.id<HostId>();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   fact.are_processes_gone = in.boolean();
   fact.tokens = read_tokens(in);
   return fact;
 }
 
 void write_entry(Header& header, const entry::Edit& fact) {
-  begin(header, EntryKind::kEdit, 3).num(fact.job).i64(fact.priority).text(fact.by.name);
+  write(begin(header, EntryKind::kEdit, 3).num(fact.job).i64(fact.priority), fact.by);
 }
 
 entry::Edit read_edit(Reader& in) {
   entry::Edit fact;
   fact.job = in.num<JobId>();
   fact.priority = static_cast<std::int32_t>(in.i64());
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
 void write_entry(Header& header, const entry::Drain& fact) {
-  begin(header, EntryKind::kDrain, 5)
-      .id(fact.host)
-      .text(fact.by.name)
-      .text(fact.why)
-      .boolean(fact.requeues)
-      .duration(fact.after);
+  Encoder& out = begin(header, EntryKind::kDrain, 5).id(fact.host);
+  write(out, fact.by);
+  out.text(fact.why).boolean(fact.requeues).duration(fact.after);
 }
 
 entry::Drain read_drain(Reader& in) {
   entry::Drain fact;
   fact.host = in.id<HostId>();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   fact.why = in.text();
   fact.requeues = in.boolean();
   fact.after = in.duration();
@@ -331,11 +329,11 @@ entry::Drain read_drain(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Undrain& fact) {
-  begin(header, EntryKind::kUndrain, 2).id(fact.host).text(fact.by.name);
+  write(begin(header, EntryKind::kUndrain, 2).id(fact.host), fact.by);
 }
 
 void write_entry(Header& header, const entry::RemoveHost& fact) {
-  begin(header, EntryKind::kRemoveHost, 2).id(fact.host).text(fact.by.name);
+  write(begin(header, EntryKind::kRemoveHost, 2).id(fact.host), fact.by);
 }
 
 /// [host, by] of an Undrain or a RemoveHost.
@@ -343,7 +341,7 @@ template <class T>
 T read_host_word(Reader& in) {
   T fact;
   fact.host = in.id<HostId>();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
@@ -378,6 +376,13 @@ void write_entry(Header& header, const entry::RotateKeys& fact) {
 }
 void write_entry(Header& header, const entry::ReplaceAuthority& fact) {
   write(begin(header, EntryKind::kReplaceAuthority, kReplaceAuthorityElements), fact);
+}
+
+void write_entry(Header& header, const entry::FoundDirectory& fact) {
+  write(begin(header, EntryKind::kFoundDirectory, kFoundDirectoryElements), fact);
+}
+void write_entry(Header& header, const entry::ChangeDirectory& fact) {
+  write(begin(header, EntryKind::kChangeDirectory, kChangeDirectoryElements), fact);
 }
 
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
@@ -438,26 +443,31 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_rotate_keys(in);
     case EntryKind::kReplaceAuthority:
       return read_replace_authority(in);
+    case EntryKind::kFoundDirectory:
+      return read_found_directory(in);
+    case EntryKind::kChangeDirectory:
+      return read_change_directory(in);
   }
   return std::nullopt;
 }
 
 /// Kinds of the alternatives of Entry, in their order.
 constexpr EntryKind kKinds[] = {
-    EntryKind::kRegister,   EntryKind::kSubmit,
-    EntryKind::kCancel,     EntryKind::kObserve,
-    EntryKind::kTick,       EntryKind::kDecide,
-    EntryKind::kReady,      EntryKind::kStart,
-    EntryKind::kStop,       EntryKind::kFinish,
-    EntryKind::kAbort,      EntryKind::kCondemn,
-    EntryKind::kPardon,     EntryKind::kExpire,
-    EntryKind::kSuspend,    EntryKind::kResume,
-    EntryKind::kRequeue,    EntryKind::kFence,
-    EntryKind::kAdopt,      EntryKind::kEdit,
-    EntryKind::kDrain,      EntryKind::kUndrain,
-    EntryKind::kRemoveHost, EntryKind::kMakeTicket,
-    EntryKind::kEndTicket,  EntryKind::kEnrol,
-    EntryKind::kRotateKeys, EntryKind::kReplaceAuthority,
+    EntryKind::kRegister,       EntryKind::kSubmit,
+    EntryKind::kCancel,         EntryKind::kObserve,
+    EntryKind::kTick,           EntryKind::kDecide,
+    EntryKind::kReady,          EntryKind::kStart,
+    EntryKind::kStop,           EntryKind::kFinish,
+    EntryKind::kAbort,          EntryKind::kCondemn,
+    EntryKind::kPardon,         EntryKind::kExpire,
+    EntryKind::kSuspend,        EntryKind::kResume,
+    EntryKind::kRequeue,        EntryKind::kFence,
+    EntryKind::kAdopt,          EntryKind::kEdit,
+    EntryKind::kDrain,          EntryKind::kUndrain,
+    EntryKind::kRemoveHost,     EntryKind::kMakeTicket,
+    EntryKind::kEndTicket,      EntryKind::kEnrol,
+    EntryKind::kRotateKeys,     EntryKind::kReplaceAuthority,
+    EntryKind::kFoundDirectory, EntryKind::kChangeDirectory,
 };
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 

@@ -16,7 +16,7 @@
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/protocol/roll_entries.h"
-#include "scheduler/protocol/subject.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::scheduler {
 
@@ -50,14 +50,19 @@ enum class EntryKind : std::uint8_t {
   kEnrol = 26,
   kRotateKeys = 27,
   kReplaceAuthority = 28,
+  kFoundDirectory = 29,
+  kChangeDirectory = 30,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
-/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to
-/// kReplaceAuthority.
-inline constexpr std::uint64_t kCommandLevel = 5;
+/// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
+/// = up to kChangeDirectory.
+inline constexpr std::uint64_t kCommandLevel = 6;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind >= EntryKind::kFoundDirectory) {
+    return 6;
+  }
   if (kind >= EntryKind::kMakeTicket) {
     return 5;
   }
@@ -67,9 +72,9 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
   return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
-/// 4: a ticket names the host that made it, and a job whose program failed pauses before its next
-/// attempt. The decoder refuses entries of earlier versions.
-inline constexpr std::uint64_t kEntryVersion = 4;
+/// 5: an order names its user and the host that vouches, and a job its team. The decoder refuses
+/// entries of earlier versions.
+inline constexpr std::uint64_t kEntryVersion = 5;
 /// Size of a reason that a host gives for people; a longer one is cut.
 inline constexpr std::size_t kWhyBytesMax = 256;
 /// Longer client keys are refused.
@@ -151,7 +156,7 @@ struct Register {
 struct Submit {
   std::string key;  ///< Chosen by the client; a second Submit under it gives the same job.
   JobSpec spec;
-  std::string submitted_by;
+  Subject by;
   bool operator==(const Submit&) const = default;
 };
 /// Cancels a job, an array with all of its tasks, one task, or the tasks from `job` to `last`.
@@ -314,7 +319,8 @@ using Entry =
                  entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
                  entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
                  entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-                 entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority>;
+                 entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
+                 entry::FoundDirectory, entry::ChangeDirectory>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

@@ -77,6 +77,7 @@ struct JobSpec {
   std::int32_t priority = 0;          ///< Higher first.
   std::optional<ArrayRange> array{};  ///< nullopt: it is one job.
   bool is_held = false;               ///< The job begins suspended. False for an array.
+  std::string team{};                 ///< "" = the first team of the user; the log fills it in.
   bool operator==(const JobSpec&) const = default;
 };
 

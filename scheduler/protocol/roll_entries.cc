@@ -1,12 +1,15 @@
 #include "scheduler/protocol/roll_entries.h"
 
 #include "gossip/base/signing.h"
+#include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
 
 void write(gossip::Encoder& out, const entry::MakeTicket& fact) {
   out.bytes(fact.key).u64(fact.uses).duration(fact.ttl).boolean(fact.may_vote);
-  out.boolean(fact.may_vouch).text(fact.host_name).text(fact.by.name).id(fact.made_at);
+  out.boolean(fact.may_vouch).text(fact.host_name);
+  write(out, fact.by);
+  out.id(fact.made_at);
 }
 
 entry::MakeTicket read_make_ticket(gossip::Reader& in) {
@@ -17,26 +20,29 @@ entry::MakeTicket read_make_ticket(gossip::Reader& in) {
   fact.may_vote = in.boolean();
   fact.may_vouch = in.boolean();
   fact.host_name = in.text(kTicketNameBytesMax);
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   fact.made_at = in.id<HostId>();
   return fact;
 }
 
 void write(gossip::Encoder& out, const entry::EndTicket& fact) {
-  out.bytes(fact.key).text(fact.by.name);
+  out.bytes(fact.key);
+  write(out, fact.by);
 }
 
 entry::EndTicket read_end_ticket(gossip::Reader& in) {
   entry::EndTicket fact;
   fact.key = in.text(gossip::kPublicKeyBytesMax);
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
 void write(gossip::Encoder& out, const entry::Enrol& fact) {
   out.id(fact.host).u64(fact.authority).u64(fact.edition).bytes(fact.record);
   out.bytes(fact.signature).bytes(fact.ticket).text(fact.host_name);
-  out.boolean(fact.is_revoked).text(fact.by.name).boolean(fact.may_vouch);
+  out.boolean(fact.is_revoked);
+  write(out, fact.by);
+  out.boolean(fact.may_vouch);
 }
 
 entry::Enrol read_enrol(gossip::Reader& in) {
@@ -49,19 +55,20 @@ entry::Enrol read_enrol(gossip::Reader& in) {
   fact.ticket = in.text(gossip::kPublicKeyBytesMax);
   fact.host_name = in.text(kTicketNameBytesMax);
   fact.is_revoked = in.boolean();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   fact.may_vouch = in.boolean();
   return fact;
 }
 
 void write(gossip::Encoder& out, const entry::RotateKeys& fact) {
-  out.u64(fact.round).text(fact.by.name);
+  out.u64(fact.round);
+  write(out, fact.by);
 }
 
 entry::RotateKeys read_rotate_keys(gossip::Reader& in) {
   entry::RotateKeys fact;
   fact.round = in.u64();
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 
@@ -86,7 +93,7 @@ std::vector<std::pair<HostId, std::string>> read_sealed(gossip::Reader& in) {
 void write(gossip::Encoder& out, const entry::ReplaceAuthority& fact) {
   out.u64(fact.number).bytes(fact.key).bytes(fact.signature);
   write_sealed(out, fact.sealed);
-  out.text(fact.by.name);
+  write(out, fact.by);
 }
 
 entry::ReplaceAuthority read_replace_authority(gossip::Reader& in) {
@@ -95,7 +102,7 @@ entry::ReplaceAuthority read_replace_authority(gossip::Reader& in) {
   fact.key = in.text(gossip::kPublicKeyBytesMax);
   fact.signature = in.text(gossip::kSignatureBytes);
   fact.sealed = read_sealed(in);
-  fact.by.name = in.text();
+  fact.by = read_subject(in);
   return fact;
 }
 

@@ -11,7 +11,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "gossip/wire/wire.h"
-#include "scheduler/protocol/subject.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::scheduler {
 

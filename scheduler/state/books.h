@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "scheduler/access/directory.h"
 #include "scheduler/state/array_book.h"
 #include "scheduler/state/attempt_book.h"
 #include "scheduler/state/client_keys.h"
@@ -34,6 +35,7 @@ struct Books {
   GpuBook gpus;  ///< Derived from the attempts.
   ClientKeys keys;
   RollBook roll;
+  Directory directory;
   UsageBook usage;
   Popularity popularity;
   StateSizes sizes;  ///< Derived.

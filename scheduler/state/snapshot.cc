@@ -12,6 +12,7 @@
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/array_snapshot.h"
+#include "scheduler/state/directory_snapshot.h"
 #include "scheduler/state/popularity_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
 
@@ -34,12 +35,13 @@ enum class Section : std::uint8_t {
   kRollKeys = 10,
   kArray = 11,
   kPopularity = 12,
+  kDirectory = 13,
 };
-constexpr std::uint64_t kSnapshotVersion = 4;
+constexpr std::uint64_t kSnapshotVersion = 5;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
-void append(std::string& out, Encoder& document) {
+void append(std::string& out, Encoder document) {
   const std::string bytes = document.take();
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     out += static_cast<char>(bytes.size() >> (8 * (kLengthBytes - 1 - i)) & 0xff);
@@ -47,9 +49,19 @@ void append(std::string& out, Encoder& document) {
   out += bytes;
 }
 
+void append_all(std::string& out, std::vector<Encoder> documents) {
+  for (Encoder& document : documents) {
+    append(out, std::move(document));
+  }
+}
+
+constexpr std::uint64_t number_of(Section which) {
+  return static_cast<std::uint64_t>(which);
+}
+
 Encoder section(Section which, std::size_t fields) {
   Encoder out;
-  out.array(1 + fields).u64(static_cast<std::uint64_t>(which));
+  out.array(1 + fields).u64(number_of(which));
   return out;
 }
 
@@ -373,6 +385,7 @@ struct Parts {
   std::map<HostId, EnrolledHost> enrolled;
   std::map<std::string, Ticket> tickets;
   RollKeys roll_keys;
+  DirectoryParts directory;
 };
 
 void read_head(Reader& in, Parts& parts) {
@@ -389,7 +402,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kPopularity)) {
+  switch (read_enum(in, Section::kDirectory)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -451,6 +464,9 @@ bool read_document(Reader& in, Parts& parts) {
     case Section::kRollKeys:
       parts.roll_keys = read_roll_keys(in);
       break;
+    case Section::kDirectory:
+      read_directory(in, parts.directory);
+      break;
   }
   return in.ok();
 }
@@ -498,27 +514,23 @@ std::string encoded(const Books& books) {
   if (!books.epochs.past().empty()) {
     write_epochs(head, books.epochs);
   }
-  append(out, head);
+  append(out, std::move(head));
   for (const auto& [id, host] : books.hosts.all()) {
-    Encoder document = encode_host(host);
-    append(out, document);
+    append(out, encode_host(host));
   }
   for (const auto& [token, attempt] : books.attempts.all()) {
-    Encoder document = encode_attempt(attempt);
-    append(out, document);
+    append(out, encode_attempt(attempt));
     for (const MemberRecord& record : attempt.members) {
-      Encoder member = encode_member(token, record);
-      append(out, member);
+      append(out, encode_member(token, record));
     }
   }
   for (const auto& [id, job] : books.jobs.all()) {
-    Encoder document = encode_job(job);
-    append(out, document);
+    append(out, encode_job(job));
   }
   for (const auto& [id, array] : books.arrays.all()) {
     Encoder document = section(Section::kArray, kArrayElements);
     write_array(document, array);
-    append(out, document);
+    append(out, std::move(document));
   }
   for (const auto& [job, record] : books.keys.all()) {
     if (mutant(SchedulerMutant::kLostKeyAfterSnapshot)) {
@@ -526,32 +538,30 @@ std::string encoded(const Books& books) {
     }
     Encoder document = section(Section::kKey, 3);
     document.text(record.key).num(job).duration(record.at);
-    append(out, document);
+    append(out, std::move(document));
   }
   for (const auto& [key, time] : books.usage.rows()) {
     Encoder document = section(Section::kUsage, 4);
     document.i64(key.day).text(key.user).text(key.gpu_type).u64(time);
-    append(out, document);
+    append(out, std::move(document));
   }
-  for (Encoder& document :
-       popularity_documents(books.popularity, static_cast<std::uint64_t>(Section::kPopularity))) {
-    append(out, document);
-  }
+  append_all(out, popularity_documents(books.popularity, number_of(Section::kPopularity)));
   for (const auto& [id, host] : books.roll.hosts()) {
     Encoder document = section(Section::kEnrolled, kEnrolledHostElements);
     write_enrolled(document, id, host);
-    append(out, document);
+    append(out, std::move(document));
   }
   for (const auto& [key, ticket] : books.roll.tickets()) {
     Encoder document = section(Section::kTicket, kTicketElements);
     write_ticket(document, key, ticket);
-    append(out, document);
+    append(out, std::move(document));
   }
   if (books.roll.keys() != RollKeys()) {
     Encoder document = section(Section::kRollKeys, kRollKeysElements);
     write_roll_keys(document, books.roll.keys());
-    append(out, document);
+    append(out, std::move(document));
   }
+  append_all(out, directory_documents(books.directory, number_of(Section::kDirectory)));
   return out;
 }
 
@@ -576,6 +586,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.popularity = std::move(parts->popularity).whole();
   books.roll =
       RollBook(std::move(parts->enrolled), std::move(parts->tickets), std::move(parts->roll_keys));
+  books.directory = std::move(parts->directory).whole();
   books.sizes = StateSizes(kept_max);
   derive(books);
   return books;

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "gossip/base/check.h"
+#include "scheduler/state/access_rules.h"
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/decision.h"
 #include "scheduler/state/enrolment.h"
@@ -68,6 +69,8 @@ struct Hear {
   void operator()(const entry::Enrol& fact) const { on_enrol(step, fact); }
   void operator()(const entry::RotateKeys& fact) const { on_rotate_keys(step, fact); }
   void operator()(const entry::ReplaceAuthority& fact) const { on_replace_authority(step, fact); }
+  void operator()(const entry::FoundDirectory& fact) const { on_found_directory(step, fact); }
+  void operator()(const entry::ChangeDirectory& fact) const { on_change_directory(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
@@ -105,7 +108,11 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms) {
   Step step{books_, index, unix_ms};
   books_.applied = index;
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
-  std::visit(Hear{step}, entry);
+  if (std::string denied = why_denied(books_, entry); denied.empty()) {
+    std::visit(Hear{step}, entry);
+  } else {
+    step.reject(ErrorCode::kDenied, std::move(denied));
+  }
   settle_arrays(step);
   if (!step.result.rejected.empty()) {
     step.result.events.push_back({Severity::kDebug,

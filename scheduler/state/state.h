@@ -126,6 +126,8 @@ class State {
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
   const RollBook& roll() const { return books_.roll; }
+  /// The users, teams and rules of access.
+  const Directory& directory() const { return books_.directory; }
   const KeptBytes& kept() const { return books_.sizes.bytes(); }
   /// GPU time of users by day, of GPUs that were given back; the reader adds GPUs that are held.
   const UsageBook& usage() const { return books_.usage; }

@@ -69,6 +69,11 @@ Status validate(const JobSpec& spec) {
   if (Status user = check_line_name(spec.user, "user"); !user) {
     return user;
   }
+  if (!spec.team.empty()) {
+    if (Status team = check_word_name(spec.team, "team"); !team) {
+      return team;
+    }
+  }
   if (spec.array.has_value() && spec.is_held) {
     return invalid("an array cannot be held: submit it without --hold and suspend its tasks");
   }
@@ -93,7 +98,7 @@ std::string why_not(const Books& books, const entry::Submit& fact) {
   if (fact.spec.array.has_value() && books.arrays.unended() >= kArraysMax) {
     return "there are " + std::to_string(kArraysMax) + " arrays that have not ended";
   }
-  if (!books.sizes.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.submitted_by))) {
+  if (!books.sizes.has_room_for_job(kept_bytes_of_job(fact.spec, fact.key, fact.by.name))) {
     return "the commands of all jobs that have not ended take " +
            std::to_string(books.sizes.max().unfinished_jobs >> 20) +
            " MiB: wait until some end, or put what is long into a file";
@@ -115,6 +120,9 @@ void on_submit(Step& step, entry::Submit& fact) {
     step.reject(ErrorCode::kUnavailable, std::move(full));
     return;
   }
+  if (fact.spec.team.empty() && step.books.directory.is_founded()) {
+    fact.spec.team = step.books.directory.first_team(fact.spec.user);
+  }
   note_asked(step, fact.spec);
   if (fact.spec.array.has_value()) {
     add_array(step, fact);
@@ -124,7 +132,7 @@ void on_submit(Step& step, entry::Submit& fact) {
   job.id = step.books.jobs.give_number();
   job.spec = std::move(fact.spec);
   job.key = fact.key;
-  job.submitted_by = fact.submitted_by;
+  job.submitted_by = fact.by.name;
   const JobId id = job.id;
   const bool is_held = job.spec.is_held;
   add_job(step, std::move(job), "submitted");
@@ -132,7 +140,7 @@ void on_submit(Step& step, entry::Submit& fact) {
   step.result.capacity_changed = true;
   if (is_held) {
     // As if the next entry were a Suspend: nothing is placed in between.
-    on_suspend(step, entry::Suspend{id, fact.submitted_by});
+    on_suspend(step, entry::Suspend{id, fact.by});
   }
 }
 

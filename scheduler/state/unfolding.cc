@@ -78,7 +78,7 @@ void add_array(Step& step, entry::Submit& fact) {
   array.id = books.jobs.give_number();
   array.spec = std::move(fact.spec);
   array.key = fact.key;
-  array.submitted_by = fact.submitted_by;
+  array.submitted_by = fact.by.name;
   array.priority = array.spec.priority;
   array.next = array.spec.array->first;
   array.submitted_at = books.cluster_time;

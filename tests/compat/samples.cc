@@ -35,6 +35,7 @@ scheduler::JobSpec spec() {
   scheduler::JobSpec spec;
   spec.name = "train";
   spec.user = "alice";
+  spec.team = "vision";
   spec.request.gpus = 3;
   spec.request.gpu_types = {"H100", "A100"};
   spec.request.cpus = 12'000;
@@ -97,6 +98,13 @@ Sample entry_sample(const std::string& name, const scheduler::Entry& value) {
             return read ? std::optional(scheduler::encode(read->entry, read->unix_ms))
                         : std::nullopt;
           }};
+}
+
+scheduler::DirectoryChange change() {
+  return {{{"vision", false, 7}},
+          {{"bob", false, scheduler::UserRole::kLead, {"vision"}, {}}},
+          false,
+          true};
 }
 
 Sample envelope_sample() {
@@ -354,10 +362,10 @@ std::vector<Sample> entry_samples() {
                                                true,
                                                {}}),
       entry_sample("register_stuck", stuck_register()),
-      entry_sample("submit", entry::Submit{"key", spec(), "host-one"}),
+      entry_sample("submit", entry::Submit{"key", spec(), {"bob@host-one", "bob", kHost}}),
       entry_sample("submit_array", array()),
       entry_sample("cancel", entry::Cancel{JobId(4), "bob"}),
-      entry_sample("cancel_tasks", entry::Cancel{task_id(JobId(4), 3), "bob", 9}),
+      entry_sample("cancel_tasks", entry::Cancel{task_id(JobId(4), 3), {"bob"}, 9}),
       entry_sample("observe", entry::Observe{kHost,
                                              kStart,
                                              scheduler::Verdict::kRefused,
@@ -377,13 +385,16 @@ std::vector<Sample> entry_samples() {
       entry_sample("suspend", entry::Suspend{JobId(4), "bob"}),
       entry_sample("resume", entry::Resume{JobId(4), "bob"}),
       entry_sample("requeue", entry::Requeue{JobId(4), 2, "bob"}),
-      entry_sample("fence", entry::Fence{kHost, "bob", true, {kToken}}),
+      entry_sample("fence", entry::Fence{kHost, {"bob"}, true, {kToken}}),
       entry_sample("edit", entry::Edit{JobId(4), -3, "bob"}),
-      entry_sample("drain", entry::Drain{kHost, "bob", "disk", true, 60s}),
+      entry_sample("drain", entry::Drain{kHost, {"bob"}, "disk", true, 60s}),
       entry_sample("undrain", entry::Undrain{kHost, "bob"}),
       entry_sample("remove_host", entry::RemoveHost{kHost, "bob"}),
       entry_sample("adopt", entry::Adopt{kHost, kStart, kToken, detail()}),
       entry_sample("stop_requeued", entry::Stop{kToken, scheduler::Cause::kRequeued}),
+      entry_sample("found_directory", entry::FoundDirectory{"ann"}),
+      entry_sample("change_directory",
+                   entry::ChangeDirectory{change(), {"ann@host-one", "ann", kHost}}),
       entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),
   };
 }
@@ -402,15 +413,19 @@ std::vector<Sample> state_samples() {
   state.apply(LogIndex(4), entry::Suspend{JobId(1), "bob"});
   const std::string ordered = state.encode();
   state.apply(LogIndex(5), array());
-  state.apply(LogIndex(6), entry::Cancel{task_id(JobId(2), 7), "bob", 8});
+  state.apply(LogIndex(6), entry::Cancel{task_id(JobId(2), 7), {"bob"}, 8});
   const std::string with_array = state.encode();
+  scheduler::State with_users;
+  with_users.apply(LogIndex(1), entry::FoundDirectory{"ann"});
+  with_users.apply(LogIndex(2), entry::ChangeDirectory{change(), {"ann@host-one", "ann", kHost}});
   const auto reread = [](const std::string& bytes) -> std::optional<std::string> {
     const Result<scheduler::State> read = scheduler::State::decode(bytes);
     return read ? std::optional(read->encode()) : std::nullopt;
   };
   return {{"state/plain", plain, reread},
           {"state/ordered", ordered, reread},
-          {"state/array", with_array, reread}};
+          {"state/array", with_array, reread},
+          {"state/users", with_users.encode(), reread}};
 }
 
 std::vector<Sample> row_samples() {

@@ -49,7 +49,7 @@ std::optional<Asked> request_in(gossip::TransportInput& input) {
     return std::nullopt;
   }
   auto request = decode_request(message->body());
-  return Asked{{received->sender, {}, "", {received->route, message->envelope().nonce}},
+  return Asked{{received->sender, {}, {}, {received->route, message->envelope().nonce}},
                std::move(request)};
 }
 

@@ -36,7 +36,7 @@ TEST_F(ArrayModelTest, CountsAddUpToTheLength) {
 }
 
 TEST_F(ArrayModelTest, CancelledOnesDoNotWait) {
-  log_.apply(scheduler::entry::Cancel{task_id(id_, 5), "ann", 9});
+  log_.apply(scheduler::entry::Cancel{task_id(id_, 5), {"ann"}, 9});
   const JobDetail all = detail();
   EXPECT_EQ(all.array.queued + all.array.waiting, 5U);
   EXPECT_EQ(all.summary.tasks_cancelled, 5U);
@@ -62,7 +62,7 @@ TEST_F(ArrayModelTest, AnEndedTaskDoesNotTellWhyTheArrayIsWhereItIs) {
   log_.finish(token, member_of(1, 0, 1), 3);
   log_.apply(scheduler::entry::Stop{token, scheduler::Cause::kRankFailed});
   EXPECT_EQ(telling(), task_id(id_, 1));
-  log_.apply(scheduler::entry::Cancel{id_, "ann", 9});
+  log_.apply(scheduler::entry::Cancel{id_, {"ann"}, 9});
   EXPECT_EQ(telling(), std::nullopt) << "all have ended";
 }
 

@@ -45,7 +45,7 @@ TEST_F(UseModel, AHostSaysWhatIsUsedAndByWhom) {
   EXPECT_EQ(use(1).gpus_free, 2U);
   EXPECT_EQ(use(1).jobs, std::vector<JobId>{job});
   EXPECT_EQ(use(2).gpus_used, 0U);
-  log.apply(entry::Drain{host_id(1), "ann@a", "fan", true, 60s});
+  log.apply(entry::Drain{host_id(1), {"ann@a"}, "fan", true, 60s});
   EXPECT_TRUE(use(1).is_drained);
   EXPECT_EQ(use(1).gpus_free, 0U);
   EXPECT_EQ(use(1).drain.requeue_in_ms, 60'000U);

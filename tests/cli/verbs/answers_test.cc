@@ -44,12 +44,12 @@ TEST(Version, OfBothSides) {
   FakeWorld text;
   text.answers(answer_with(node));
   EXPECT_EQ(text.output_of({"version"}),
-            "muster 0.1.0 (protocol 8)\n"
+            "muster 0.1.0 (protocol 9)\n"
             "node a (61616161): muster 0.1.0 (protocol 1), generation 4, no cluster yet\n");
   FakeWorld json;
   json.answers(answer_with(node));
   EXPECT_EQ(json.output_of({"version", "--json"}),
-            R"({"product":"0.1.0","protocol":8,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
+            R"({"product":"0.1.0","protocol":9,"node":{"product":"0.1.0","protocol":1,"host":"a",)"
             R"("host_id":"61616161616161616161616161616161","generation":4,"cluster":null}})"
             "\n");
 }
@@ -57,7 +57,7 @@ TEST(Version, OfBothSides) {
 TEST(Version, WithoutANodeIsStillAnswered) {
   FakeWorld world;
   world.refuses_connections();
-  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 8)\n");
+  EXPECT_EQ(world.output_of({"version", "--node", "/n.sock"}), "muster 0.1.0 (protocol 9)\n");
   EXPECT_EQ(world.err(), "muster: no agent answers at ipc:///n.sock\n");
 }
 

@@ -68,7 +68,7 @@ Directory cluster() {
   for (const auto& [role, cells] : kTableOfPeople) {
     change.users.push_back({role, false, role_of(role), {"vision"}, {}});
   }
-  change.users.push_back({"eve", false, Role::kLead, {"speech"}, {}});
+  change.users.push_back({"eve", false, UserRole::kLead, {"speech"}, {}});
   EXPECT_TRUE(directory.change(change));
   return directory;
 }
@@ -162,7 +162,7 @@ TEST(Authorize, ALeadManagesOwnTeamsAndGivesNoRole) {
   const auto denied = [&](const std::string& who, const DirectoryChange& change) {
     return !why_denied(directory, who, change).empty();
   };
-  const auto joins = [](const std::string& team, std::optional<Role> role = {}) {
+  const auto joins = [](const std::string& team, std::optional<UserRole> role = {}) {
     return DirectoryChange{{}, {{"new", false, role, {team}, {}}}};
   };
   const DirectoryChange leaves_speech{{}, {{"eve", false, {}, {}, {"speech"}}}};
@@ -173,7 +173,8 @@ TEST(Authorize, ALeadManagesOwnTeamsAndGivesNoRole) {
   EXPECT_TRUE(denied("lead", joins("speech")));
   EXPECT_TRUE(denied("lead", leaves_speech));
   EXPECT_FALSE(denied("eve", leaves_speech));
-  for (const Role role : {Role::kViewer, Role::kUser, Role::kLead, Role::kOperator, Role::kAdmin}) {
+  for (const UserRole role : {UserRole::kViewer, UserRole::kUser, UserRole::kLead,
+                              UserRole::kOperator, UserRole::kAdmin}) {
     EXPECT_TRUE(denied("lead", joins("vision", role)));
     EXPECT_FALSE(denied("admin", joins("vision", role)));
   }

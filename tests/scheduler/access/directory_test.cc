@@ -13,7 +13,7 @@ Directory founded() {
   return directory;
 }
 
-UserChange user(const std::string& name, std::optional<Role> role,
+UserChange user(const std::string& name, std::optional<UserRole> role,
                 std::vector<std::string> joins = {}, std::vector<std::string> leaves = {}) {
   return {name, false, role, std::move(joins), std::move(leaves)};
 }
@@ -23,25 +23,25 @@ UserChange removal(const std::string& name) {
 }
 
 TEST(Directory, ALoginWithoutARecordIsAUserUnlessTheRuleSaysOtherwise) {
-  EXPECT_EQ(Directory().user("ann").role, Role::kNone);
+  EXPECT_EQ(Directory().user("ann").role, UserRole::kNone);
   Directory directory = founded();
-  EXPECT_EQ(directory.user("ann").role, Role::kUser);
+  EXPECT_EQ(directory.user("ann").role, UserRole::kUser);
   EXPECT_EQ(directory.user("ann").teams, std::vector<std::string>{"default"});
-  EXPECT_EQ(directory.user("").role, Role::kNone);
+  EXPECT_EQ(directory.user("").role, UserRole::kNone);
   ASSERT_TRUE(directory.change({.teams = {}, .users = {}, .are_logins_users = false}));
-  EXPECT_EQ(directory.user("ann").role, Role::kNone);
-  EXPECT_EQ(directory.user("root").role, Role::kAdmin);
+  EXPECT_EQ(directory.user("ann").role, UserRole::kNone);
+  EXPECT_EQ(directory.user("root").role, UserRole::kAdmin);
 }
 
 TEST(Directory, AChangeKeepsWhatItDoesNotName) {
   Directory directory = founded();
   ASSERT_TRUE(directory.change({.teams = {{"vision"}, {"speech", false, 7}},
-                                .users = {user("ann", Role::kLead, {"vision", "speech"})}}));
-  ASSERT_TRUE(directory.change({.teams = {}, .users = {user("ann", Role::kViewer)}}));
-  EXPECT_EQ(directory.user("ann"), (User{Role::kViewer, {"vision", "speech"}}));
+                                .users = {user("ann", UserRole::kLead, {"vision", "speech"})}}));
+  ASSERT_TRUE(directory.change({.teams = {}, .users = {user("ann", UserRole::kViewer)}}));
+  EXPECT_EQ(directory.user("ann"), (User{UserRole::kViewer, {"vision", "speech"}}));
   ASSERT_TRUE(
       directory.change({.teams = {{"speech"}}, .users = {user("ann", {}, {}, {"vision"})}}));
-  EXPECT_EQ(directory.user("ann"), (User{Role::kViewer, {"speech"}}));
+  EXPECT_EQ(directory.user("ann"), (User{UserRole::kViewer, {"speech"}}));
   EXPECT_EQ(directory.team("speech").priority_max, 7);
   EXPECT_EQ(directory.version(), 4U);
 }
@@ -65,17 +65,17 @@ TEST(Directory, RefusesWhatCannotBe) {
     std::string_view part;
   } kRows[] = {
       {{{}, {removal("root")}}, ErrorCode::kConflict, "nobody would be an admin"},
-      {{{}, {user("root", Role::kUser)}}, ErrorCode::kConflict, "nobody would be an admin"},
+      {{{}, {user("root", UserRole::kUser)}}, ErrorCode::kConflict, "nobody would be an admin"},
       {{{}, {removal("ann")}}, ErrorCode::kNotFound, "no user ann"},
       {{{}, {user("ann", {}, {"vision"})}}, ErrorCode::kNotFound, "no team vision"},
-      {{{}, {user("ann", Role::kNone)}}, ErrorCode::kInvalid, "none is not a role"},
-      {{{}, {user("", Role::kUser)}}, ErrorCode::kInvalid, "user"},
-      {{{}, {user("a\nb", Role::kUser)}}, ErrorCode::kInvalid, "user"},
-      {{{}, {user(std::string(300, 'a'), Role::kUser)}}, ErrorCode::kInvalid, "256"},
+      {{{}, {user("ann", UserRole::kNone)}}, ErrorCode::kInvalid, "none is not a role"},
+      {{{}, {user("", UserRole::kUser)}}, ErrorCode::kInvalid, "user"},
+      {{{}, {user("a\nb", UserRole::kUser)}}, ErrorCode::kInvalid, "user"},
+      {{{}, {user(std::string(300, 'a'), UserRole::kUser)}}, ErrorCode::kInvalid, "256"},
       {{{{"default", true}}, {}}, ErrorCode::kConflict, "default"},
       {{{{"vision", true}}, {}}, ErrorCode::kNotFound, "no team vision"},
       {{{{"a b"}}, {}}, ErrorCode::kInvalid, "team"},
-      {{std::vector<TeamChange>(1001, {"x"}), {}}, ErrorCode::kInvalid, "1000"},
+      {{std::vector<TeamChange>(501, {"x"}), {}}, ErrorCode::kInvalid, "500"},
   };
   for (const auto& row : kRows) {
     Directory directory = before;
@@ -89,8 +89,8 @@ TEST(Directory, RefusesWhatCannotBe) {
 
 TEST(Directory, AnotherAdminMayReplaceTheFirst) {
   Directory directory = founded();
-  ASSERT_TRUE(directory.change({{}, {user("carol", Role::kAdmin), removal("root")}}));
-  EXPECT_EQ(directory.bearers(Role::kAdmin, 3), std::vector<std::string>{"carol"});
+  ASSERT_TRUE(directory.change({{}, {user("carol", UserRole::kAdmin), removal("root")}}));
+  EXPECT_EQ(directory.bearers(UserRole::kAdmin, 3), std::vector<std::string>{"carol"});
 }
 
 TEST(Directory, HasLimits) {
@@ -109,8 +109,9 @@ TEST(Directory, HasLimits) {
   EXPECT_TRUE(directory.change({{}, {ann}}));
 }
 
-TEST(Role, TextsAndRolesAgree) {
-  for (const Role role : {Role::kViewer, Role::kUser, Role::kLead, Role::kOperator, Role::kAdmin}) {
+TEST(UserRole, TextsAndRolesAgree) {
+  for (const UserRole role : {UserRole::kViewer, UserRole::kUser, UserRole::kLead,
+                              UserRole::kOperator, UserRole::kAdmin}) {
     EXPECT_EQ(role_of(text_of(role)), role);
   }
   EXPECT_FALSE(role_of("none").has_value());

@@ -17,7 +17,7 @@ class Drains : public OneLeader {
     return replies.back();
   }
   ClientReply drain(std::uint64_t host, bool requeues = false, Duration after = 0s) {
-    return say(entry::Drain{host_id(host), "ann@a", "disk", requeues, after});
+    return say(entry::Drain{host_id(host), {"ann@a"}, "disk", requeues, after});
   }
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
   std::string state_of(JobId number) { return std::string(text_of(job(number).life.state)); }
@@ -46,10 +46,10 @@ TEST_F(Drains, NothingNewIsPlacedThereAndWhatRunsGoesOn) {
 TEST_F(Drains, ASecondOneKeepsTheReasonUnlessItHasItsOwn) {
   join(1);
   drain(1);
-  EXPECT_TRUE(is_done(say(entry::Drain{host_id(1), "ben@b", "", true, 60s})));
+  EXPECT_TRUE(is_done(say(entry::Drain{host_id(1), {"ben@b"}, "", true, 60s})));
   EXPECT_EQ(host(1).drain->why, "disk");
   EXPECT_EQ(host(1).drain->by, "ben@b");
-  EXPECT_TRUE(is_done(say(entry::Drain{host_id(1), "ben@b", "fan", true, 60s})));
+  EXPECT_TRUE(is_done(say(entry::Drain{host_id(1), {"ben@b"}, "fan", true, 60s})));
   EXPECT_EQ(host(1).drain->why, "fan");
 }
 
@@ -94,7 +94,7 @@ TEST_F(Drains, SaidAgainTheNewerReasonCounts) {
   const Duration since = host(1).drain->since;
   submit(9, "so that time goes on");
   pass(5s);
-  say(entry::Drain{host_id(1), "bob@b", "fan", false, 0s});
+  say(entry::Drain{host_id(1), {"bob@b"}, "fan", false, 0s});
   EXPECT_EQ(host(1).drain->why, "fan");
   EXPECT_EQ(host(1).drain->by, "bob@b");
   EXPECT_FALSE(host(1).drain->requeues);
@@ -116,7 +116,7 @@ TEST_F(Drains, OnlyAHostThatIsGoneAndHoldsNothingIsRemoved) {
   const ClientReply refused = say(entry::RemoveHost{host_id(2), "ann"});
   ASSERT_TRUE(refused.error.has_value());
   EXPECT_NE(refused.error->text.find("hosts fence host2"), std::string::npos);
-  say(entry::Fence{host_id(2), "ann", false, {}});
+  say(entry::Fence{host_id(2), {"ann"}, false, {}});
   EXPECT_TRUE(is_done(say(entry::RemoveHost{host_id(2), "ann"})));
   EXPECT_TRUE(host(2).is_removed);
   EXPECT_EQ(scheduler.capacity().ever_for(Shape()), 4U);
@@ -196,15 +196,15 @@ TEST_F(Drains, APriorityIsForJobsThatWait) {
 
 TEST_F(Drains, AWordAboutRanksEndsWhatWasThereAndIsFoundWrong) {
   const Token token = running_gang();
-  EXPECT_EQ(say(entry::Fence{host_id(2), "ann", true, {}}).error->code, ErrorCode::kConflict)
+  EXPECT_EQ(say(entry::Fence{host_id(2), {"ann"}, true, {}}).error->code, ErrorCode::kConflict)
       << "its agent answers";
   see(2, Verdict::kSilent);
-  EXPECT_EQ(say(entry::Fence{host_id(2), "ann", true, {}}).error->code, ErrorCode::kConflict)
+  EXPECT_EQ(say(entry::Fence{host_id(2), {"ann"}, true, {}}).error->code, ErrorCode::kConflict)
       << "nobody can have looked";
   see(2, Verdict::kRefused);
-  EXPECT_EQ(say(entry::Fence{host_id(2), "ann", false, {}}).error->code, ErrorCode::kConflict)
+  EXPECT_EQ(say(entry::Fence{host_id(2), {"ann"}, false, {}}).error->code, ErrorCode::kConflict)
       << "its kernel answers";
-  EXPECT_TRUE(is_done(say(entry::Fence{host_id(2), "ann", true, {}})));
+  EXPECT_TRUE(is_done(say(entry::Fence{host_id(2), {"ann"}, true, {}})));
   EXPECT_TRUE(scheduler.state().is_over(token, host_id(2)));
   Hello hello = hello_of(2, 2);
   hello.grants = {{token, GrantState::kRunning, {}, {}}};

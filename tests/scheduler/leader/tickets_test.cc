@@ -17,12 +17,12 @@ class Tickets : public OneLeader {
   }
   ClientReply make(const std::string& key, std::uint64_t uses = 1, Duration ttl = 1h,
                    const std::string& host_name = "") {
-    return say(entry::MakeTicket{key, uses, ttl, false, false, host_name, "ann@a", made_at});
+    return say(entry::MakeTicket{key, uses, ttl, false, false, host_name, {"ann@a"}, made_at});
   }
   ClientReply enrol(std::uint64_t host, const std::string& ticket, std::uint64_t edition = 1,
                     const std::string& name = "n") {
-    return say(entry::Enrol{host_id(host), 1, edition, "record", "signature", ticket, name, false,
-                            "", true});
+    return say(entry::Enrol{
+        host_id(host), 1, edition, "record", "signature", ticket, name, false, {}, true});
   }
   HostId made_at;  ///< The host whose login makes the next tickets.
   bool is_done(const ClientReply& reply) const { return !reply.error.has_value(); }
@@ -72,7 +72,7 @@ TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
   made_at = host_id(2);
   make("of another");
   const auto reply =
-      say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
+      say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, {"ann@a"}});
   EXPECT_TRUE(is_done(reply));
   EXPECT_EQ(reply.told, "2 open tickets made there are revoked");
   EXPECT_FALSE(is_done(enrol(3, "left open")));
@@ -85,7 +85,7 @@ TEST_F(Tickets, OfAHostThatIsRevokedEndWithIt) {
 TEST_F(Tickets, OfAHostThatIsRevokedAreNotMadeAfterwards) {
   make("door");
   enrol(1, "door");
-  say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, "ann@a"});
+  say(entry::Enrol{host_id(1), 1, 2, "revoked", "signature", "", "n", true, {"ann@a"}});
   made_at = host_id(1);
   EXPECT_FALSE(is_done(make("late")));
   EXPECT_EQ(replies.back().error->text,
@@ -99,13 +99,13 @@ TEST_F(Tickets, OfAHostThatMayNotVouchAnyMoreEnd) {
   made_at = host_id(1);
   make("left open", 5);
   const auto reply =
-      say(entry::Enrol{host_id(1), 1, 2, "less", "signature", "", "n", false, "ann@a", false});
+      say(entry::Enrol{host_id(1), 1, 2, "less", "signature", "", "n", false, {"ann@a"}, false});
   EXPECT_TRUE(is_done(reply));
   EXPECT_EQ(reply.told, "1 open ticket made there is revoked");
   EXPECT_FALSE(is_done(enrol(3, "left open")));
   EXPECT_EQ(replies.back().error->text, "the ticket was revoked by taking --may-vouch from host n");
   EXPECT_FALSE(is_done(make("late")));
-  say(entry::Enrol{host_id(1), 1, 3, "more", "signature", "", "n", false, "ann@a", true});
+  say(entry::Enrol{host_id(1), 1, 3, "more", "signature", "", "n", false, {"ann@a"}, true});
   EXPECT_TRUE(is_done(make("again")));
 }
 
@@ -113,9 +113,9 @@ TEST_F(Tickets, AnOrderThatAnotherOvertookIsTold) {
   make("t");
   enrol(1, "t");
   EXPECT_TRUE(is_done(
-      say(entry::Enrol{host_id(1), 1, 2, "votes", "signature", "", "n", false, "ann@a", true})));
-  EXPECT_FALSE(is_done(say(
-      entry::Enrol{host_id(1), 1, 2, "vouches not", "signature", "", "n", false, "bob@b", false})))
+      say(entry::Enrol{host_id(1), 1, 2, "votes", "signature", "", "n", false, {"ann@a"}, true})));
+  EXPECT_FALSE(is_done(say(entry::Enrol{
+      host_id(1), 1, 2, "vouches not", "signature", "", "n", false, {"bob@b"}, false})))
       << "both were made of the first record";
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "votes");
 }
@@ -179,8 +179,8 @@ TEST_F(Tickets, TheNewestRecordOfAHostCounts) {
   enrol(1, "t", 3);
   enrol(1, "t", 2);
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->edition, 3U);
-  give(input::RollMet{{entry::Enrol{host_id(1), 2, 1, "new", "s", "", "", false, ""},
-                       entry::Enrol{host_id(2), 1, 1, "old", "s", "", "", false, ""}},
+  give(input::RollMet{{entry::Enrol{host_id(1), 2, 1, "new", "s", "", "", false, {""}},
+                       entry::Enrol{host_id(2), 1, 1, "old", "s", "", "", false, {""}}},
                       {},
                       {}});
   EXPECT_EQ(scheduler.state().roll().find(host_id(1))->record, "new") << "a later authority";

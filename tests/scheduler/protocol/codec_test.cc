@@ -34,6 +34,13 @@ JobSpec full_spec() {
   return spec;
 }
 
+DirectoryChange full_change() {
+  return {{{"vision", false, 7}, {"speech", true}},
+          {{"bob", false, UserRole::kLead, {"vision"}, {"speech"}}, {"eve", true}},
+          true,
+          false};
+}
+
 std::vector<Entry> every_entry() {
   const Member member = member_of(1, 0, 4);
   const HostId host = host_id(1);
@@ -42,7 +49,7 @@ std::vector<Entry> every_entry() {
   std::vector<RankResult> results = results_of(member, 3, true);
   results[0].detail = "why";
   return {registered,
-          entry::Submit{"key", full_spec(), "alice"},
+          entry::Submit{"key", full_spec(), {"alice@a", "alice", host}},
           entry::Cancel{JobId(4), "bob"},
           entry::Observe{host, pair_of(2), Verdict::kRefused, Health::kCordoned, {"a"}, {"b", "c"}},
           entry::Tick{std::chrono::seconds(1)},
@@ -59,16 +66,18 @@ std::vector<Entry> every_entry() {
           entry::Suspend{JobId(4), "bob"},
           entry::Resume{JobId(4), "bob"},
           entry::Requeue{JobId(4), 2, "bob"},
-          entry::Fence{host, "bob", true, {kToken}},
+          entry::Fence{host, {"bob"}, true, {kToken}},
           entry::Edit{JobId(4), -3, "bob"},
-          entry::Drain{host, "bob", "disk", true, Duration(8)},
+          entry::Drain{host, {"bob"}, "disk", true, Duration(8)},
           entry::Undrain{host, "bob"},
           entry::RemoveHost{host, "bob"},
-          entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", "bob", host},
+          entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", {"bob"}, host},
           entry::EndTicket{"key", "bob"},
-          entry::Enrol{host, 1, 2, "record", "signature", "key", "gpu7", true, "ann@a", true},
+          entry::Enrol{host, 1, 2, "record", "signature", "key", "gpu7", true, {"ann@a"}, true},
           entry::RotateKeys{3, "ann@a"},
-          entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"}};
+          entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"},
+          entry::FoundDirectory{"ann"},
+          entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}}};
 }
 
 std::vector<AgentMessage> every_message() {
@@ -122,13 +131,13 @@ TEST(Entries, RoundTrip) {
 
 TEST(Entries, UnknownKindOrVersionSaysSo) {
   using gossip::Encoder;
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(4).u64(0).u64(0).take()).has_value());
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(5).u64(0).u64(0).take()).has_value());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(5).u64(0).u64(0).take()).has_value());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(6).u64(0).u64(0).take()).has_value());
   const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(3).u64(0).take());
   ASSERT_FALSE(earlier.has_value());
   EXPECT_NE(earlier.error().text.find("start with an empty data directory"), std::string::npos);
   EXPECT_TRUE(
-      decode_entry(Encoder().array(5).u64(6).u64(4).u64(0).u64(0).text("new").take()).has_value())
+      decode_entry(Encoder().array(5).u64(6).u64(5).u64(0).u64(0).text("new").take()).has_value())
       << "trailing elements of a newer writer";
 }
 

@@ -91,7 +91,7 @@ entry::Submit submit(std::uint64_t number, std::size_t bytes) {
   entry.key = "key" + std::to_string(number);
   entry.spec.request.gpus = 1;
   entry.spec.command.argv = {std::string(bytes, 'x')};
-  entry.submitted_by = "ann";
+  entry.by.name = "ann";
   return entry;
 }
 

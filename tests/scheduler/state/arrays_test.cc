@@ -100,8 +100,8 @@ TEST_F(ArrayTest, OneTaskARunOfThemAndAllAreCancelled) {
   const Token token = run_next(0);
   log.apply(entry::Cancel{task(0), "ann"});
   EXPECT_TRUE(log.state.job(task(0))->orders.cancel_requested);
-  log.apply(entry::Cancel{task(50), "ann", 59});
-  log.apply(entry::Cancel{task(55), "ann", 69});
+  log.apply(entry::Cancel{task(50), {"ann"}, 59});
+  log.apply(entry::Cancel{task(55), {"ann"}, 69});
   log.apply(entry::Cancel{task(99), "ann"});
   EXPECT_EQ(array().skipped,
             (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{50, 69}, {99, 99}}));
@@ -146,7 +146,7 @@ TEST_F(ArrayTest, WhatHasEndedIsNotCancelled) {
   end(run_next(0), 0);
   ASSERT_EQ(array().state(), JobState::kCompleted);
   EXPECT_EQ(log.apply(entry::Cancel{id, "ann"}).rejected_as, ErrorCode::kConflict);
-  EXPECT_EQ(log.apply(entry::Cancel{task(5), "ann", 9}).rejected_as, ErrorCode::kNotFound);
+  EXPECT_EQ(log.apply(entry::Cancel{task(5), {"ann"}, 9}).rejected_as, ErrorCode::kNotFound);
   EXPECT_EQ(array().state(), JobState::kCompleted);
 }
 
@@ -272,7 +272,7 @@ class DrawnArray : public ArrayTest {
     const auto gpu = static_cast<std::uint32_t>(rng_.below(8));
     switch (rng_.below(8)) {
       case 0:
-        log.apply(entry::Cancel{task(some()), "ann", some()});
+        log.apply(entry::Cancel{task(some()), {"ann"}, some()});
         return;
       case 1:
         log.apply(entry::Suspend{task(some()), "ann"});

@@ -127,11 +127,11 @@ Entry History::draw_of_host(const State& state) {
   }
   switch (rng_.below(5)) {
     case 0:
-      return entry::Drain{host, "alice", "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
+      return entry::Drain{host, {"alice"}, "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
     case 1:
       return entry::RemoveHost{host, "alice"};
     case 2:
-      return entry::Fence{host, "alice", true, state.tokens_on(host)};
+      return entry::Fence{host, {"alice"}, true, state.tokens_on(host)};
     case 3:
       return entry::Edit{draw_cancel(state).job, static_cast<std::int32_t>(rng_.below(3)), "alice"};
     default:

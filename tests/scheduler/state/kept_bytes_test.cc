@@ -21,7 +21,7 @@ using namespace testing;  // NOLINT: the fixture's verbs
 entry::Submit largest(std::uint64_t number) {
   entry::Submit fact = submission(std::to_string(number), 1);
   fact.key.resize(kClientKeyBytesMax, 'k');
-  fact.submitted_by = std::string(kTextBytesMax, 'b');
+  fact.by.name = std::string(kTextBytesMax, 'b');
   fact.spec.name = std::string(kTextBytesMax, 'n');
   fact.spec.user = std::string(kTextBytesMax, 'u');
   fact.spec.request.gpu_types = {std::string(64, 't')};
@@ -46,7 +46,7 @@ TEST(KeptBytes, TheRunsOfAnArrayCount) {
   fact.spec.array = range_of(numbers);
   ASSERT_EQ(fact.spec.array->runs.size(), kTaskRunsMax);
   const auto counted = [](const entry::Submit& submit) {
-    return kept_bytes_of_job(submit.spec, submit.key, submit.submitted_by);
+    return kept_bytes_of_job(submit.spec, submit.key, submit.by.name);
   };
   EXPECT_GE(counted(fact) - counted(plain),
             encode(Entry(fact)).size() - encode(Entry(plain)).size());

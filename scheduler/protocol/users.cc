@@ -1,0 +1,171 @@
+#include "scheduler/protocol/users.h"
+
+#include "scheduler/protocol/codec.h"
+
+namespace muster::scheduler {
+namespace {
+
+struct RoleName {
+  UserRole role{};
+  std::string_view text;
+};
+constexpr RoleName kRoleNames[] = {
+    {UserRole::kNone, "none"}, {UserRole::kViewer, "viewer"},     {UserRole::kUser, "user"},
+    {UserRole::kLead, "lead"}, {UserRole::kOperator, "operator"}, {UserRole::kAdmin, "admin"},
+};
+
+/// An optional value is an array of one element or of none.
+template <class T>
+gossip::Encoder& begin_optional(gossip::Encoder& out, const std::optional<T>& value) {
+  return out.array(value.has_value() ? 1 : 0);
+}
+
+void write_optional(gossip::Encoder& out, const std::optional<bool>& value) {
+  begin_optional(out, value);
+  if (value.has_value()) {
+    out.boolean(*value);
+  }
+}
+
+std::optional<bool> read_optional_bool(gossip::Reader& in) {
+  gossip::Reader value = in.array();
+  return value.left() > 0 ? std::optional(value.boolean()) : std::nullopt;
+}
+
+void write_names(gossip::Encoder& out, const std::vector<std::string>& names) {
+  out.array(names.size());
+  for (const std::string& name : names) {
+    out.text(name);
+  }
+}
+
+std::vector<std::string> read_names(gossip::Reader& in) {
+  gossip::Reader list = in.array_at_most(kTeamMovesMax);
+  std::vector<std::string> names;
+  while (list.ok() && list.left() > 0) {
+    names.push_back(list.text(kUserNameBytesMax));
+  }
+  return names;
+}
+
+void write_team(gossip::Encoder& out, const TeamChange& team) {
+  out.array(3).text(team.name).boolean(team.is_removal);
+  begin_optional(out, team.priority_max);
+  if (team.priority_max.has_value()) {
+    out.i64(*team.priority_max);
+  }
+}
+
+TeamChange read_team(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  TeamChange team;
+  team.name = in.text(kUserNameBytesMax);
+  team.is_removal = in.boolean();
+  if (gossip::Reader priority = in.array(); priority.left() > 0) {
+    team.priority_max = static_cast<std::int32_t>(priority.i64());
+  }
+  return team;
+}
+
+void write_user(gossip::Encoder& out, const UserChange& user) {
+  out.array(5).text(user.name).boolean(user.is_removal);
+  // No user has the role none: it stands for "as it is".
+  out.u64(static_cast<std::uint64_t>(user.role.value_or(UserRole::kNone)));
+  write_names(out, user.joins);
+  write_names(out, user.leaves);
+}
+
+UserChange read_user(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  UserChange user;
+  user.name = in.text(kUserNameBytesMax);
+  user.is_removal = in.boolean();
+  const auto role =
+      static_cast<UserRole>(in.u64_at_most(static_cast<std::uint64_t>(UserRole::kAdmin)));
+  user.role = role == UserRole::kNone ? std::nullopt : std::optional(role);
+  user.joins = read_names(in);
+  user.leaves = read_names(in);
+  return user;
+}
+
+}  // namespace
+
+std::string_view text_of(UserRole role) {
+  for (const RoleName& name : kRoleNames) {
+    if (name.role == role) {
+      return name.text;
+    }
+  }
+  return "";
+}
+
+std::optional<UserRole> role_of(std::string_view text) {
+  for (const RoleName& name : kRoleNames) {
+    if (name.text == text && name.role != UserRole::kNone) {
+      return name.role;
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t DirectoryChange::moves() const {
+  std::size_t count = 0;
+  for (const UserChange& user : users) {
+    count += user.joins.size() + user.leaves.size();
+  }
+  return count;
+}
+
+void write(gossip::Encoder& out, const DirectoryChange& change) {
+  out.array(4).array(change.teams.size());
+  for (const TeamChange& team : change.teams) {
+    write_team(out, team);
+  }
+  out.array(change.users.size());
+  for (const UserChange& user : change.users) {
+    write_user(out, user);
+  }
+  write_optional(out, change.are_logins_users);
+  write_optional(out, change.hides_other_teams);
+}
+
+DirectoryChange read_directory_change(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  DirectoryChange change;
+  gossip::Reader teams = in.array_at_most(kDirectoryChangesMax);
+  while (teams.ok() && teams.left() > 0) {
+    change.teams.push_back(read_team(teams));
+  }
+  gossip::Reader users = in.array_at_most(kDirectoryChangesMax);
+  while (users.ok() && users.left() > 0) {
+    change.users.push_back(read_user(users));
+  }
+  change.are_logins_users = read_optional_bool(in);
+  change.hides_other_teams = read_optional_bool(in);
+  if (change.size() > kDirectoryChangesMax || change.moves() > kTeamMovesMax) {
+    in.fail();
+  }
+  return change;
+}
+
+void write(gossip::Encoder& out, const entry::FoundDirectory& fact) {
+  out.text(fact.admin);
+}
+
+void write(gossip::Encoder& out, const entry::ChangeDirectory& fact) {
+  write(out, fact.change);
+  write(out, fact.by);
+}
+
+entry::FoundDirectory read_found_directory(gossip::Reader& in) {
+  return {in.text(kUserNameBytesMax)};
+}
+
+entry::ChangeDirectory read_change_directory(gossip::Reader& in) {
+  entry::ChangeDirectory fact;
+  fact.change = read_directory_change(in);
+  fact.by = read_subject(in);
+  return fact;
+}
+
+}  // namespace muster::scheduler

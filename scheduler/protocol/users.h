@@ -1,0 +1,101 @@
+#pragma once
+// Users in the log: the person that gave an order, the roles, and changes of users, teams and rules
+// of access. scheduler/access/directory.h says what such a change does.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossip/base/ids.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::scheduler {
+
+/// The person that gave an order.
+struct Subject {
+  std::string name;    ///< "USER@HOST", for people. "" = no person ordered it.
+  std::string user{};  ///< The login name that the host states.
+  HostId host{};       ///< The host that vouches for the person.
+  bool operator==(const Subject&) const = default;
+};
+
+/// Each role may do what scheduler/access/authorize.cc says. The numbers are those of the log.
+enum class UserRole : std::uint8_t {
+  kNone = 0,  ///< A stranger.
+  kViewer = 1,
+  kUser = 2,
+  kLead = 3,  ///< Of all the teams that the user is in.
+  kOperator = 4,
+  kAdmin = 5,
+};
+/// "none", "viewer", "user", "lead", "operator", "admin".
+std::string_view text_of(UserRole role);
+/// nullopt if it is no role that a user can have.
+std::optional<UserRole> role_of(std::string_view text);
+
+/// Users and teams of one change, and teams that its users join or leave.
+inline constexpr std::size_t kDirectoryChangesMax = 500;
+inline constexpr std::size_t kTeamMovesMax = 2'000;
+inline constexpr std::size_t kUserNameBytesMax = 256;
+
+/// A change of one user: what is not named stays as it is. A user that is not known is added.
+struct UserChange {
+  std::string name;
+  bool is_removal = false;
+  std::optional<UserRole> role{};  ///< A new user: UserRole::kUser.
+  std::vector<std::string> joins{};
+  std::vector<std::string> leaves{};
+  bool operator==(const UserChange&) const = default;
+};
+struct TeamChange {
+  std::string name;
+  bool is_removal = false;
+  std::optional<std::int32_t> priority_max{};
+  bool operator==(const TeamChange&) const = default;
+};
+/// All of it happens, or no part of it. Teams change first; removed ones last.
+struct DirectoryChange {
+  std::vector<TeamChange> teams;
+  std::vector<UserChange> users;
+  std::optional<bool> are_logins_users{};
+  std::optional<bool> hides_other_teams{};
+  bool operator==(const DirectoryChange&) const = default;
+
+  std::size_t size() const { return teams.size() + users.size(); }
+  std::size_t moves() const;
+  bool changes_rules() const {
+    return are_logins_users.has_value() || hides_other_teams.has_value();
+  }
+};
+
+namespace entry {
+
+/// The directory begins with one administrator. Does nothing if it has begun.
+struct FoundDirectory {
+  std::string admin;
+  bool operator==(const FoundDirectory&) const = default;
+};
+struct ChangeDirectory {
+  DirectoryChange change;
+  Subject by;
+  bool operator==(const ChangeDirectory&) const = default;
+};
+
+}  // namespace entry
+
+void write(gossip::Encoder& out, const DirectoryChange& change);
+/// Fails the reader beyond the limits above.
+DirectoryChange read_directory_change(gossip::Reader& in);
+
+/// Number of elements behind the header of each entry.
+inline constexpr std::size_t kFoundDirectoryElements = 1;
+inline constexpr std::size_t kChangeDirectoryElements = 2;
+void write(gossip::Encoder& out, const entry::FoundDirectory& fact);
+void write(gossip::Encoder& out, const entry::ChangeDirectory& fact);
+entry::FoundDirectory read_found_directory(gossip::Reader& in);
+entry::ChangeDirectory read_change_directory(gossip::Reader& in);
+
+}  // namespace muster::scheduler

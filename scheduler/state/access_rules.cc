@@ -1,0 +1,165 @@
+#include "scheduler/state/access_rules.h"
+
+#include <variant>
+
+#include "scheduler/access/authorize.h"
+
+namespace muster::scheduler {
+namespace {
+
+AccessObject object_of(const JobSpec& spec, JobId id) {
+  return {"job " + text_of(id), spec.user, spec.team};
+}
+
+/// nullopt if there is no such job: the rule of the entry says so.
+std::optional<AccessObject> job_object(const Books& books, JobId id) {
+  if (const Job* job = books.jobs.find(id)) {
+    return object_of(job->spec, id);
+  }
+  const TaskArray* array = books.arrays.find(array_of(id));
+  return array == nullptr ? std::nullopt : std::optional(object_of(array->spec, id));
+}
+
+/// Asks the gate for one entry. An entry without an overload is one that a leader makes by itself.
+struct Gate {
+  const Books& books;
+
+  std::string operator()(const entry::Submit& fact) const {
+    if (!fact.by.user.empty() && fact.spec.user != fact.by.user) {
+      return "user " + fact.by.user + " cannot submit a job of user " + fact.spec.user;
+    }
+    AccessObject object;
+    object.owner = fact.by.user;
+    object.team =
+        fact.spec.team.empty() ? books.directory.first_team(fact.by.user) : fact.spec.team;
+    object.priority = fact.spec.priority;
+    return ask(fact.by, Right::kMaySubmit, object);
+  }
+  std::string operator()(const entry::Cancel& fact) const { return ask_about(fact); }
+  std::string operator()(const entry::Suspend& fact) const { return ask_about(fact); }
+  std::string operator()(const entry::Resume& fact) const { return ask_about(fact); }
+  std::string operator()(const entry::Requeue& fact) const { return ask_about(fact); }
+  std::string operator()(const entry::Edit& fact) const {
+    auto object = job_object(books, fact.job);
+    if (!object.has_value()) {
+      return "";
+    }
+    object->priority = fact.priority;
+    return ask(fact.by, Right::kMayPrioritise, *object);
+  }
+  std::string operator()(const entry::Fence& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::Drain& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::Undrain& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::RemoveHost& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::EndTicket& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::MakeTicket& fact) const {
+    const bool brings_rights = fact.may_vote || fact.may_vouch;
+    return ask(fact.by, brings_rights ? Right::kMayRule : Right::kMayOperate, {});
+  }
+  std::string operator()(const entry::ChangeDirectory& fact) const {
+    const std::string unproven = why_unproven(fact.by);
+    return unproven.empty() ? why_denied(books.directory, fact.by.user, fact.change) : unproven;
+  }
+  // The leader records a join and a rotation by itself, without a person.
+  std::string operator()(const entry::Enrol& fact) const { return ask_ruler(fact.by); }
+  std::string operator()(const entry::RotateKeys& fact) const { return ask_ruler(fact.by); }
+  std::string operator()(const entry::ReplaceAuthority& fact) const { return ask_ruler(fact.by); }
+  template <class T>
+  std::string operator()(const T&) const {
+    return "";
+  }
+
+ private:
+  std::string why_unproven(const Subject& by) const {
+    if (by.user.empty()) {
+      return "no person is known to ask that";
+    }
+    return books.roll.is_denied_tickets(by.host)
+               ? "the host of " + by.name + " may not vouch for its logins"
+               : "";
+  }
+  std::string ask(const Subject& by, Right right, const AccessObject& object) const {
+    const std::string unproven = why_unproven(by);
+    return unproven.empty() ? why_denied(books.directory, by.user, right, object) : unproven;
+  }
+  template <class T>
+  std::string ask_about(const T& fact) const {
+    const auto object = job_object(books, fact.job);
+    return object.has_value() ? ask(fact.by, Right::kMayOrderJobs, *object) : "";
+  }
+  std::string ask_operator(const Subject& by) const { return ask(by, Right::kMayOperate, {}); }
+  std::string ask_ruler(const Subject& by) const {
+    return by.user.empty() ? "" : ask(by, Right::kMayRule, {});
+  }
+};
+
+void tell(Step& step, const std::string& what, const std::string& name, std::string value,
+          const Subject& by) {
+  step.result.events.push_back({Severity::kInfo,
+                                what,
+                                {{what.starts_with("user") ? "user" : "team", name},
+                                 {"change", std::move(value)},
+                                 {"by", by.name}}});
+}
+
+std::string text_of_change(const UserChange& change) {
+  if (change.is_removal) {
+    return "removed";
+  }
+  std::string text = change.role.has_value() ? "role " + std::string(text_of(*change.role)) : "";
+  for (const std::string& team : change.joins) {
+    text += (text.empty() ? "joins " : ", joins ") + team;
+  }
+  for (const std::string& team : change.leaves) {
+    text += (text.empty() ? "leaves " : ", leaves ") + team;
+  }
+  return text.empty() ? "added" : text;
+}
+
+std::string text_of_change(const TeamChange& change) {
+  return change.is_removal ? "removed"
+         : change.priority_max.has_value()
+             ? "highest priority " + std::to_string(*change.priority_max)
+             : "added";
+}
+
+}  // namespace
+
+std::string why_denied(const Books& books, const Entry& entry) {
+  return books.directory.is_founded() ? std::visit(Gate{books}, entry) : "";
+}
+
+void on_found_directory(Step& step, const entry::FoundDirectory& fact) {
+  if (step.books.directory.is_founded()) {
+    return;  // Another founder was first.
+  }
+  if (fact.admin.empty()) {
+    step.reject(ErrorCode::kInvalid, "the first administrator has no name");
+    return;
+  }
+  step.books.directory.found(fact.admin);
+  step.result.events.push_back(
+      {Severity::kInfo, "user_changed", {{"user", fact.admin}, {"change", "first administrator"}}});
+}
+
+void on_change_directory(Step& step, const entry::ChangeDirectory& fact) {
+  if (!step.books.directory.is_founded()) {
+    step.reject(ErrorCode::kUnavailable, "the cluster is being founded: repeat in a moment");
+    return;
+  }
+  if (const Status done = step.books.directory.change(fact.change); !done) {
+    step.reject(done.error().code, done.error().text);
+    return;
+  }
+  for (const TeamChange& team : fact.change.teams) {
+    tell(step, "team_changed", team.name, text_of_change(team), fact.by);
+  }
+  for (const UserChange& user : fact.change.users) {
+    tell(step, "user_changed", user.name, text_of_change(user), fact.by);
+  }
+  if (fact.change.changes_rules()) {
+    step.result.events.push_back({Severity::kWarn, "access_changed", {{"by", fact.by.name}}});
+  }
+}
+
+}  // namespace muster::scheduler

@@ -1,0 +1,22 @@
+#pragma once
+// The gate of the log: every voter asks it before it applies an entry that a person ordered. And
+// the rules for entries about the directory.
+//
+// Before the directory is founded the gate lets all through: no node takes a request of a person
+// then (agent/node/client_front).
+
+#include <string>
+
+#include "scheduler/protocol/entry.h"
+#include "scheduler/state/step.h"
+
+namespace muster::scheduler {
+
+/// Why the person that ordered the entry may not, for people; "" = the person may, or the entry is
+/// one that a leader makes by itself.
+std::string why_denied(const Books& books, const Entry& entry);
+
+void on_found_directory(Step& step, const entry::FoundDirectory& fact);
+void on_change_directory(Step& step, const entry::ChangeDirectory& fact);
+
+}  // namespace muster::scheduler

@@ -1,0 +1,77 @@
+#include "scheduler/state/directory_snapshot.h"
+
+#include <utility>
+
+#include "scheduler/protocol/codec.h"
+
+namespace muster::scheduler {
+namespace {
+
+using gossip::Encoder;
+using gossip::Reader;
+
+enum class Part : std::uint8_t { kRules = 0, kUser = 1, kTeam = 2 };
+
+Encoder begin(std::uint64_t section, Part part, std::size_t fields) {
+  Encoder out;
+  out.array(2 + fields).u64(section).u64(static_cast<std::uint64_t>(part));
+  return out;
+}
+
+void read_rules(Reader& in, DirectoryParts& parts) {
+  parts.version = in.u64();
+  parts.rules.are_logins_users = in.boolean();
+  parts.rules.hides_other_teams = in.boolean();
+}
+
+void read_user(Reader& in, DirectoryParts& parts) {
+  User& user = parts.users[in.text(kUserNameBytesMax)];
+  user.role = static_cast<UserRole>(in.u64_at_most(static_cast<std::uint64_t>(UserRole::kAdmin)));
+  user.teams = read_texts(in, kUserNameBytesMax);
+}
+
+void read_team(Reader& in, DirectoryParts& parts) {
+  Team& team = parts.teams[in.text(kUserNameBytesMax)];
+  team.priority_max = static_cast<std::int32_t>(in.i64());
+}
+
+}  // namespace
+
+Directory DirectoryParts::whole() && {
+  return {version, std::move(users), std::move(teams), rules};
+}
+
+std::vector<Encoder> directory_documents(const Directory& directory, std::uint64_t section) {
+  std::vector<Encoder> documents;
+  if (!directory.is_founded()) {
+    return documents;
+  }
+  documents.push_back(begin(section, Part::kRules, 3));
+  documents.back()
+      .u64(directory.version())
+      .boolean(directory.rules().are_logins_users)
+      .boolean(directory.rules().hides_other_teams);
+  for (const auto& [name, user] : directory.users()) {
+    documents.push_back(begin(section, Part::kUser, 3));
+    documents.back().text(name).u64(static_cast<std::uint64_t>(user.role));
+    write(documents.back(), user.teams);
+  }
+  for (const auto& [name, team] : directory.teams()) {
+    documents.push_back(begin(section, Part::kTeam, 2));
+    documents.back().text(name).i64(team.priority_max);
+  }
+  return documents;
+}
+
+void read_directory(Reader& in, DirectoryParts& parts) {
+  switch (static_cast<Part>(in.u64_at_most(static_cast<std::uint64_t>(Part::kTeam)))) {
+    case Part::kRules:
+      return read_rules(in, parts);
+    case Part::kUser:
+      return read_user(in, parts);
+    case Part::kTeam:
+      return read_team(in, parts);
+  }
+}
+
+}  // namespace muster::scheduler

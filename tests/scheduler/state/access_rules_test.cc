@@ -1,0 +1,281 @@
+#include "scheduler/state/access_rules.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "scheduler/state/state.h"
+#include "tests/scheduler/state/cluster.h"
+
+namespace muster::scheduler {
+namespace {
+
+using testing::host_id;
+
+constexpr const char* kRoles[] = {"viewer", "user", "lead", "operator", "admin"};
+
+Subject person(const std::string& user, std::uint64_t host = 1) {
+  return {user + "@n", user, host_id(host)};
+}
+
+/// A log with users named as their roles, all in team vision, and two waiting jobs: job 1 of user
+/// "user" in team vision, job 2 of "eve" in team speech. Host 1 may vouch, host 2 may not.
+class Founded {
+ public:
+  Founded() {
+    const auto enrol = [&](std::uint64_t host, bool may_vouch) {
+      entry::Enrol fact;
+      fact.host = host_id(host);
+      fact.authority = 1;
+      fact.edition = 1;
+      fact.record = "record";
+      fact.may_vouch = may_vouch;
+      apply(fact);
+    };
+    enrol(1, true);
+    enrol(2, false);
+    apply(testing::registration(3, 1));
+    apply(entry::FoundDirectory{"admin"});
+    DirectoryChange change;
+    change.teams = {{"vision"}, {"speech"}};
+    for (const char* role : kRoles) {
+      change.users.push_back({role, false, role_of(role), {"vision"}, {}});
+    }
+    change.users.push_back({"eve", false, UserRole::kUser, {"speech"}, {}});
+    apply(entry::ChangeDirectory{change, person("admin")});
+    apply(submit("user", "one"));
+    apply(submit("eve", "two"));
+  }
+
+  ApplyResult apply(Entry entry) {
+    return state.apply(state.applied().next(), std::move(entry), 0);
+  }
+  static entry::Submit submit(const std::string& user, const std::string& key,
+                              const std::string& team = "") {
+    entry::Submit fact = testing::submission(key, 1);
+    fact.spec.user = user;
+    fact.spec.team = team;
+    fact.by = person(user);
+    return fact;
+  }
+
+  State state;
+};
+
+/// The entries that a person may order, about a job if they are about one, and the roles that may
+/// order them for an own job, one of their team, and another one. Written from the table of access.
+struct OrderRow {
+  const char* name;
+  Entry (*make)(JobId job, Subject by);
+  std::vector<std::string> own, team, other;
+};
+
+Entry enrolment(JobId, Subject by) {
+  entry::Enrol fact;
+  fact.host = host_id(1);
+  fact.authority = 1;
+  fact.edition = 2;
+  fact.record = "another";
+  fact.may_vouch = true;
+  fact.by = std::move(by);
+  return fact;
+}
+
+const std::vector<std::string> kNobody = {};
+const std::vector<std::string> kAdmin = {"admin"};
+const std::vector<std::string> kOperators = {"operator", "admin"};
+const std::vector<std::string> kLeads = {"lead", "operator", "admin"};
+const std::vector<std::string> kUsers = {"user", "lead", "operator", "admin"};
+
+const OrderRow kOrderRows[] = {
+    {"cancel",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Cancel{job, by};
+     },
+     kUsers, kLeads, kOperators},
+    {"suspend",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Suspend{job, by};
+     },
+     kUsers, kLeads, kOperators},
+    {"resume",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Resume{job, by};
+     },
+     kUsers, kLeads, kOperators},
+    {"requeue",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Requeue{job, 0, by};
+     },
+     kUsers, kLeads, kOperators},
+    {"priority",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Edit{job, 100, by};
+     },
+     kUsers, kLeads, kOperators},
+    {"high priority",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Edit{job, 101, by};
+     },
+     kOperators, kOperators, kOperators},
+    {"fence",
+     [](JobId, Subject by) -> Entry {
+       return entry::Fence{host_id(3), by};
+     },
+     kOperators, kOperators, kOperators},
+    {"drain",
+     [](JobId, Subject by) -> Entry {
+       return entry::Drain{host_id(3), by, "disk"};
+     },
+     kOperators, kOperators, kOperators},
+    {"undrain",
+     [](JobId, Subject by) -> Entry {
+       return entry::Undrain{host_id(3), by};
+     },
+     kOperators, kOperators, kOperators},
+    {"remove",
+     [](JobId, Subject by) -> Entry {
+       return entry::RemoveHost{host_id(3), by};
+     },
+     kOperators, kOperators, kOperators},
+    {"ticket",
+     [](JobId, Subject by) -> Entry {
+       return entry::MakeTicket{"k", 1, std::chrono::hours(1), false, false, "", by, host_id(1)};
+     },
+     kOperators, kOperators, kOperators},
+    {"ticket of a voter",
+     [](JobId, Subject by) -> Entry {
+       return entry::MakeTicket{"k", 1, std::chrono::hours(1), true, false, "", by, host_id(1)};
+     },
+     kAdmin, kAdmin, kAdmin},
+    {"ticket that vouches",
+     [](JobId, Subject by) -> Entry {
+       return entry::MakeTicket{"k", 1, std::chrono::hours(1), false, true, "", by, host_id(1)};
+     },
+     kAdmin, kAdmin, kAdmin},
+    {"end ticket",
+     [](JobId, Subject by) -> Entry {
+       return entry::EndTicket{"k", by};
+     },
+     kOperators, kOperators, kOperators},
+    {"set host", enrolment, kAdmin, kAdmin, kAdmin},
+    {"rotate",
+     [](JobId, Subject by) -> Entry {
+       return entry::RotateKeys{1, by};
+     },
+     kAdmin, kAdmin, kAdmin},
+    {"authority",
+     [](JobId, Subject by) -> Entry {
+       return entry::ReplaceAuthority{2, "key", "s", {}, by};
+     },
+     kAdmin, kAdmin, kAdmin},
+    {"users",
+     [](JobId, Subject by) -> Entry {
+       return entry::ChangeDirectory{{{}, {{"new", false, UserRole::kAdmin, {}, {}}}}, by};
+     },
+     kAdmin, kAdmin, kAdmin},
+    {"own team",
+     [](JobId, Subject by) -> Entry {
+       return entry::ChangeDirectory{{{}, {{"new", false, {}, {"vision"}, {}}}}, by};
+     },
+     {"lead", "admin"},
+     {"lead", "admin"},
+     {"lead", "admin"}},
+};
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool is_denied(const ApplyResult& result) {
+  return !result.rejected.empty() && result.rejected_as == ErrorCode::kDenied;
+}
+
+TEST(AccessRules, EveryEntryOfAPersonAgreesWithTheTable) {
+  for (const OrderRow& order : kOrderRows) {
+    for (const std::string role : kRoles) {
+      const struct {
+        JobId job;
+        const std::vector<std::string>& may;
+      } kCells[] = {{JobId(1), role == "user" ? order.own : order.team}, {JobId(2), order.other}};
+      for (const auto& cell : kCells) {
+        Founded log;
+        const ApplyResult result = log.apply(order.make(cell.job, person(role)));
+        EXPECT_EQ(is_denied(result), !contains(cell.may, role))
+            << order.name << " by " << role << " about job " << cell.job.value() << ": "
+            << result.rejected;
+      }
+    }
+  }
+}
+
+TEST(AccessRules, ADeniedEntryChangesNothing) {
+  for (const OrderRow& order : kOrderRows) {
+    for (const JobId job : {JobId(1), JobId(2)}) {
+      Founded log;
+      Founded other;
+      log.apply(order.make(job, person("viewer")));
+      other.state.skip(other.state.applied().next());
+      EXPECT_EQ(log.state.digest(), other.state.digest()) << order.name;
+    }
+  }
+}
+
+TEST(AccessRules, NobodyOrdersWithoutAPersonOrThroughAHostThatMayNotVouch) {
+  for (const OrderRow& order : kOrderRows) {
+    const std::string name = order.name;
+    Founded log;
+    EXPECT_TRUE(is_denied(log.apply(order.make(JobId(1), person("admin", 2))))) << name;
+    // A leader records joins and rotations by itself.
+    const bool is_of_leader = name == "set host" || name == "rotate" || name == "authority";
+    EXPECT_EQ(is_denied(log.apply(order.make(JobId(1), {"admin@n", "", host_id(1)}))),
+              !is_of_leader)
+        << name;
+  }
+}
+
+TEST(AccessRules, AJobIsOfItsSubmitterAndInATeamOfTheirs) {
+  Founded log;
+  EXPECT_EQ(log.state.job(JobId(1))->spec.team, "vision");
+  EXPECT_EQ(log.state.job(JobId(2))->spec.team, "speech");
+  EXPECT_TRUE(is_denied(log.apply(Founded::submit("viewer", "3"))));
+  EXPECT_TRUE(is_denied(log.apply(Founded::submit("operator", "4"))));
+  EXPECT_TRUE(is_denied(log.apply(Founded::submit("user", "5", "speech"))));
+  EXPECT_FALSE(is_denied(log.apply(Founded::submit("admin", "6", "speech"))));
+  EXPECT_FALSE(is_denied(log.apply(Founded::submit("newcomer", "7"))));
+  EXPECT_EQ(log.state.jobs().rbegin()->second.spec.team, "default");
+  entry::Submit of_another = Founded::submit("user", "8");
+  of_another.spec.user = "eve";
+  EXPECT_TRUE(is_denied(log.apply(of_another)));
+}
+
+TEST(AccessRules, AnUnknownJobIsNotFoundRatherThanDenied) {
+  Founded log;
+  EXPECT_EQ(log.apply(entry::Cancel{JobId(99), person("viewer")}).rejected_as,
+            ErrorCode::kNotFound);
+}
+
+TEST(AccessRules, TheDirectoryIsFoundedOnce) {
+  Founded log;
+  const std::uint64_t version = log.state.directory().version();
+  EXPECT_EQ(log.apply(entry::FoundDirectory{"mallory"}).rejected, "");
+  EXPECT_EQ(log.state.directory().user("mallory").role, UserRole::kUser);
+  EXPECT_EQ(log.state.directory().version(), version);
+}
+
+TEST(AccessRules, ASnapshotKeepsTheDirectory) {
+  Founded log;
+  log.apply(entry::ChangeDirectory{{.teams = {{"vision", false, 7}},
+                                    .users = {},
+                                    .are_logins_users = false,
+                                    .hides_other_teams = true},
+                                   person("admin")});
+  const Result<State> read = State::decode(log.state.encode());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->directory(), log.state.directory());
+  EXPECT_EQ(read->directory().team("vision").priority_max, 7);
+}
+
+}  // namespace
+}  // namespace muster::scheduler
