@@ -119,6 +119,19 @@ Response bad(const NodeView& node, ResponseStatus status, std::string text) {
   return response;
 }
 
+Response unreadable(const NodeView& node, const VerbRow* row) {
+  return bad(node, ResponseStatus::kUsage,
+             row == nullptr
+                 ? "this node does not know that request"
+                 : "host " + node.options.name + " cannot read the arguments of '" +
+                       std::string(row->name) + "': compare `muster version` here and there");
+}
+
+std::string member_already(const NodeView& node) {
+  return "host " + node.options.name + " is a member of a cluster already" +
+         (node.cluster.is_zero() ? ", which is being founded" : ": " + node.cluster.short_hex());
+}
+
 Response not_understood(const NodeView& node, std::uint32_t version, bool is_ticket) {
   if (is_ticket && version == kProtocolVersion) {
     return bad(node, ResponseStatus::kDenied, kTicketsJoin);
@@ -434,6 +447,12 @@ Response answer_from_state(const NodeView& node, const Request& request, const s
   const StateRow* row = find_row(kFromState, &StateRow::verb, request.verb);
   CHECK(row != nullptr);
   return row->answer(node, request, unled);
+}
+
+Response replica_answer(const NodeView& node, const Request& request) {
+  const VerbRow* row = find_verb(request.verb);
+  return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(node, request)
+                                                               : unreadable(node, row);
 }
 
 }  // namespace muster::agent

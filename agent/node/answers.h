@@ -8,6 +8,7 @@
 
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/api/verbs.h"
 #include "agent/node/node_view.h"
 #include "gossip/base/result.h"
 
@@ -17,6 +18,11 @@ Response good(const NodeView& node, std::string payload);
 /// The same with a text for people.
 Response done(const NodeView& node, std::string payload, std::string text);
 Response bad(const NodeView& node, ResponseStatus status, std::string text);
+
+/// `row` is that of the verb; nullptr if there is no such verb.
+Response unreadable(const NodeView& node, const VerbRow* row);
+/// This host is a member of a cluster, or about to found one.
+std::string member_already(const NodeView& node);
 
 inline constexpr char kTicketsJoin[] = "a ticket lets a host join, and nothing else";
 /// The answer to a message that is no request of this protocol. `is_ticket`: the asker has only a
@@ -38,6 +44,9 @@ Response events_of(const NodeView& node, const Request& request);
 /// verb is kQuorum.
 Response answer_from_state(const NodeView& node, const Request& request,
                            const std::string& unled = "");
+/// The same for arguments that nobody has read yet. Only the host that answers reads them: a host
+/// that passes them on may be older.
+Response replica_answer(const NodeView& node, const Request& request);
 /// The voters and the leader, as far as this node knows.
 QuorumInfo quorum_info(const NodeView& node);
 

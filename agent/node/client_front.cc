@@ -89,27 +89,6 @@ Response too_many(const NodeView& node) {
   return bad(node, ResponseStatus::kNoQuorum, kTooMany);
 }
 
-/// `row` is that of the verb; nullptr if there is no such verb.
-Response unreadable(const NodeView& node, const VerbRow* row) {
-  return bad(node, ResponseStatus::kUsage,
-             row == nullptr
-                 ? "this node does not know that request"
-                 : "host " + node.options.name + " cannot read the arguments of '" +
-                       std::string(row->name) + "': compare `muster version` here and there");
-}
-
-/// Only the host that answers reads the arguments: a host that passes them on may be older.
-Response replica_answer(const NodeView& node, const Request& request) {
-  const VerbRow* row = find_verb(request.verb);
-  return row != nullptr && row->is_readable(request.arguments) ? answer_from_state(node, request)
-                                                               : unreadable(node, row);
-}
-
-std::string member_already(const NodeView& node) {
-  return "host " + node.options.name + " is a member of a cluster already" +
-         (node.cluster.is_zero() ? ", which is being founded" : ": " + node.cluster.short_hex());
-}
-
 }  // namespace
 
 ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
