@@ -60,7 +60,7 @@ entry::Submit submission(std::uint64_t job) {
   fact.spec.command.argv = {"python3", "train.py", "--epochs", "90"};
   fact.spec.command.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/alice"};
   fact.spec.command.directory = "/home/alice/experiments/resnet";
-  fact.by.name = "alice";
+  fact.by = {"alice@login", "alice", host_id(0)};
   return fact;
 }
 

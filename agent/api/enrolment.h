@@ -66,6 +66,7 @@ struct JoinInfo {
   std::string authority_secret{};
   /// The links from the authority that the ticket names to this one.
   std::vector<gossip::AuthorityLink> authority_links{};
+  std::string first_admin{};  ///< For founders: the login that founds the cluster.
   bool operator==(const JoinInfo&) const = default;
 };
 

@@ -106,7 +106,8 @@ void fields(A& a, JoinArgs& v) {
 }
 template <class A>
 void fields(A& a, JoinInfo& v) {
-  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret, v.authority_links);
+  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret, v.authority_links,
+    v.first_admin);
 }
 template <class A>
 void fields(A& a, gossip::AuthorityLink& v) {

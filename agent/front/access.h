@@ -1,12 +1,20 @@
 #pragma once
 // The requests that a login may make, and through which host. If the roll lets a host vouch for its
 // logins, it passes on all their requests. Through another host a login sees the hosts and voters,
-// and gets answers about its own host. Rules without fields.
+// and gets answers about its own host. The user of a login that is vouched for has the rights of a
+// role (scheduler/access/authorize.h). Rules without fields.
+
+#include <string>
 
 #include "agent/api/request.h"
 #include "gossip/base/ids.h"
+#include "scheduler/state/state.h"
 
 namespace muster::agent {
+
+/// Why the user may not make the request, by the users that the state holds; "" = the user may. The
+/// arguments are readable.
+std::string why_denied(const scheduler::State& state, const Request& request);
 
 /// True if host `asked` answers a login of host `speaker` although `speaker` may not vouch for it.
 /// Precondition: `request` does not name `asked` as the node that answers.

@@ -49,7 +49,7 @@ void refuse(const ClientReach& reach, const ClientDesk::Open& question, const st
   const bool is_known = is(request.verb, Answerer::kPlacer) && !request.consistent &&
                         request.node.empty() && node.seat.knows_state() &&
                         node.seat.state().job(job_of(request)) != nullptr;
-  if (is_known) {
+  if (is_known && !why_not_of_user(node, request, question.asker.host).has_value()) {
     answer(
         reach, question.asker,
         answer_from_state(node, request, "the leader places it, and could not be asked: " + text));
@@ -154,6 +154,14 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     return Heard::kTaken;
   }
   return on_question(reach, question);
+}
+
+bool ClientFront::lets_user(const ClientReach& reach, const Asker& asker, const Request& request) {
+  const auto refusal = why_not_of_user(reach.node, request, asker.host);
+  if (refusal.has_value()) {
+    answer(reach, asker, *refusal);
+  }
+  return !refusal.has_value();
 }
 
 bool ClientFront::take_join(const RequestReach& reach, Question& question) {
@@ -261,7 +269,8 @@ ClientFront::Heard ClientFront::ask_target(const RequestReach& reach, const Ques
     answer(reach, question.asker, unreadable(reach.node, verb));
     return Heard::kTaken;
   }
-  return (this->*row->ask)(reach, question);
+  return lets_user(reach, question.asker, question.request) ? (this->*row->ask)(reach, question)
+                                                            : Heard::kTaken;
 }
 
 /// Precondition: the request names another node.
@@ -348,7 +357,9 @@ void ClientFront::ask_voter(const ClientReach& reach, const Question& question) 
   const Request& request = question.request;
   const bool is_known_here = is(request.verb, Answerer::kVoterOrAsked);
   if (node.seat.knows_state() || (node.seat.trusts_own_seat() && is_known_here)) {
-    answer(reach, question.asker, replica_answer(node, request));
+    if (lets_user(reach, question.asker, request)) {
+      answer(reach, question.asker, replica_answer(node, request));
+    }
     return;
   }
   const crdt::QuorumView quorum = node.seat.known_quorum();
@@ -429,6 +440,9 @@ void ClientFront::lead(const OrderReach& reach, const ClientDesk::Open& question
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr || !row->is_readable(request.arguments)) {
     answer(reach, question.asker, unreadable(reach.node, row));
+    return;
+  }
+  if (!lets_user(reach, question.asker, request)) {
     return;
   }
   const auto number = desk_.open(reach.node.now, question);

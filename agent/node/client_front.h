@@ -97,6 +97,8 @@ class ClientFront {
     bool may_forward = false;
   };
   Heard on_question(const RequestReach& reach, const Question& question);
+  /// False if the user has no right to it: then it is answered.
+  static bool lets_user(const ClientReach& reach, const Asker& asker, const Request& request);
   void ask_named(const ClientReach& reach, const Question& question);
   /// False if the request was refused and answered.
   bool take_join(const RequestReach& reach, Question& question);

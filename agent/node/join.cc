@@ -294,6 +294,9 @@ JoinInfo join_info(const NodeView& node, HostId host, const crdt::Field& own) {
     contact.link_row = contact.host == host ? "" : link_row(node.store, contact.host);
   }
   const auto record = crdt::decode_roll(own.bytes);
+  if (node.cluster.is_zero()) {
+    info.first_admin = node.options.credentials.first_admin;
+  }
   if (record.has_value() && record->may_vote) {
     info.authority_secret = authority.secret();
   }

@@ -99,6 +99,9 @@ scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
   const AuthorityBook& authority = node.authority;
   scheduler::input::RollMet due;
   due.records = node.roll.unlogged(node.store, state.roll());
+  if (!state.directory().is_founded() && !node.options.credentials.first_admin.empty()) {
+    due.directory = scheduler::entry::FoundDirectory{node.options.credentials.first_admin};
+  }
   if (authority.signer() == nullptr || authority.number() != keys.authority()) {
     return due;
   }

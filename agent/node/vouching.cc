@@ -5,6 +5,7 @@
 
 #include "agent/api/verbs.h"
 #include "agent/front/access.h"
+#include "agent/node/answers.h"
 #include "agent/node/request_target.h"
 #include "gossip/base/mutant.h"
 
@@ -84,6 +85,24 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
                          : "; ask on " + names_of(node, others) +
                                ", or have an operator run there: muster hosts set " + name +
                                " --may-vouch yes");
+}
+
+std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
+                                        HostId speaker) {
+  const scheduler::State& state = node.seat.state();
+  // A host that may not vouch passes on only what every login may ask.
+  const bool is_open = is_open_to_all(request, speaker, node.options.self);
+  const bool is_early = !state.directory().is_founded() && !is_change(request.verb);
+  if (is_open || is_early || !node.seat.knows_state()) {
+    return std::nullopt;
+  }
+  const std::string why = why_denied(state, request);
+  if (why.empty()) {
+    return std::nullopt;
+  }
+  return bad(node,
+             state.directory().is_founded() ? ResponseStatus::kDenied : ResponseStatus::kNoQuorum,
+             why);
 }
 
 bool is_another_to_vouch(const NodeView& node, HostId host) {

@@ -1,7 +1,8 @@
 #pragma once
-// Decides which requests a host may pass on for its logins: the rule of agent/front/access and the
-// roll, for one request. A rule without fields.
+// Decides which requests a host may pass on for its logins, and whether the user may make them: the
+// rules of agent/front/access with the roll and the log, for one request. Rules without fields.
 
+#include <optional>
 #include <string>
 
 #include "agent/api/request.h"
@@ -13,6 +14,11 @@ namespace muster::agent {
 /// The reason to refuse `request` of a login of host `speaker`; "" = it is accepted. `speaker` may
 /// be this host.
 std::string why_not_through(const NodeView& node, const Request& request, HostId speaker);
+/// The refusal of a request, which `speaker` vouches for, whose user has no right to it by the
+/// users in the log; nullopt if the user has it, or if this node does not have the log. Before the
+/// log names users only reads are answered.
+std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
+                                        HostId speaker);
 /// True if without `host` another host may still vouch for its logins, or vote.
 bool is_another_to_vouch(const NodeView& node, HostId host);
 bool is_another_to_vote(const NodeView& node, HostId host);

@@ -52,6 +52,8 @@ struct Credentials {
   /// founders hold the secret of `founding_ticket`; "" = there is only one.
   std::uint64_t founders = 0;
   std::string founding_ticket{};
+  /// The login that founded the cluster: the first administrator. "" = this host founds none.
+  std::string first_admin{};
   /// Records of the roll that do not depend on state/: those of this host and of its contacts.
   std::vector<std::pair<HostId, crdt::Field>> records;
   /// Rows of its contacts from the day of its join (Contact::link_row), not checked yet.

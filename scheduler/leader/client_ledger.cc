@@ -11,9 +11,12 @@
 namespace muster::scheduler {
 namespace {
 
-/// For people: the first difference between two jobs; "" if they are the same. The user of the
-/// client may have changed meanwhile: it does not count.
+/// For people: the first difference between two jobs; "" if they are the same. The log fills in a
+/// team that the client leaves out.
 std::string what_differs(const JobSpec& one, JobSpec other) {
+  if (one.user != other.user) {
+    return "another user";
+  }
   if (one.command.argv != other.command.argv) {
     return "another command";
   }
@@ -26,7 +29,9 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   if (one.command.environment != other.command.environment) {
     return "another environment";
   }
-  other.user = one.user;
+  if (other.team.empty()) {
+    other.team = one.team;
+  }
   return one == other ? "" : "other options";
 }
 

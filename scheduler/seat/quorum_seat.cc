@@ -230,10 +230,13 @@ bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
   return true;
 }
 
-/// Voters that cannot apply it must not meet it: it is met again.
+/// Voters that cannot apply it must not meet it: it is met again. Every voter of this protocol
+/// knows the first administrator's entry: it does not wait for a founder that left before it spoke.
 bool QuorumSeat::on_roll_met(Instant now, input::RollMet& fact) {
-  if (fact.is_empty() || !leads() ||
-      !why_not_taken(now, *raft_, state(), EntryKind::kEnrol).empty()) {
+  if (leads() && !why_not_taken(now, *raft_, state(), EntryKind::kEnrol).empty()) {
+    fact = input::RollMet{{}, {}, {}, std::move(fact.directory)};
+  }
+  if (fact.is_empty() || !leads()) {
     return false;
   }
   scheduler_.step(now, std::move(fact));

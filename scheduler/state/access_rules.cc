@@ -38,7 +38,10 @@ struct Gate {
   std::string operator()(const entry::Cancel& fact) const { return ask_about(fact); }
   std::string operator()(const entry::Suspend& fact) const { return ask_about(fact); }
   std::string operator()(const entry::Resume& fact) const { return ask_about(fact); }
-  std::string operator()(const entry::Requeue& fact) const { return ask_about(fact); }
+  // The leader itself queues the jobs of a drained host again.
+  std::string operator()(const entry::Requeue& fact) const {
+    return fact.by.user.empty() ? "" : ask_about(fact);
+  }
   std::string operator()(const entry::Edit& fact) const {
     auto object = job_object(books, fact.job);
     if (!object.has_value()) {

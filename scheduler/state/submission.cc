@@ -26,6 +26,13 @@ std::map<std::string, std::uint64_t> gpus_of(const HostBook& hosts) {
   return gpus;
 }
 
+bool is_of_another_user(const Books& books, JobId id, const Subject& by) {
+  const Job* job = books.jobs.find(id);
+  const TaskArray* array = books.arrays.find(id);
+  const JobSpec* spec = job != nullptr ? &job->spec : array != nullptr ? &array->spec : nullptr;
+  return spec != nullptr && !by.user.empty() && spec->user != by.user;
+}
+
 /// Counts the submit among the usual requests.
 void note_asked(Step& step, const JobSpec& spec) {
   Popularity& popularity = step.books.popularity;
@@ -108,6 +115,11 @@ std::string why_not(const Books& books, const entry::Submit& fact) {
 
 void on_submit(Step& step, entry::Submit& fact) {
   if (const std::optional<JobId> known = step.books.keys.find(fact.key)) {
+    if (is_of_another_user(step.books, *known, fact.by)) {
+      step.reject(ErrorCode::kConflict,
+                  "another user submitted a job under that key: use another key");
+      return;
+    }
     step.result.job = *known;
     return;
   }

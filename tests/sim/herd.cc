@@ -102,7 +102,8 @@ class HerdRun {
   }
 
   HerdResult run() {
-    if (!world_.run_until_true([this] { return founders_see(kVoters); }, kHerdSettleMax) ||
+    if (!world_.run_until_true([this] { return founders_see(kVoters) && has_users(); },
+                               kHerdSettleMax) ||
         !change_keys() || !make_ticket()) {
       world_.violation("herd", "there is no cluster to join");
     } else {
@@ -130,6 +131,9 @@ class HerdRun {
   }
 
   std::uint32_t leader() const { return world_.leader(); }
+
+  /// The leader takes requests of people.
+  bool has_users() const { return world_.node(leader()).seat().state().directory().is_founded(); }
 
   /// Each founder lists so many of all hosts alive, with their rows.
   bool founders_see(std::uint32_t hosts) const {

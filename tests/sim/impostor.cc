@@ -271,6 +271,7 @@ void Impostor::make_ticket(std::uint32_t victim) {
   ticket.uses = 64;
   ticket.ttl_ms = 3'600'000;
   agent::Request request;
+  request.user = kOperator;  // It may state any user.
   request.verb = agent::Verb::kMakeTicket;
   request.arguments = agent::encode_payload(ticket);
   ++counts_["tickets_of_the_traitor"];
@@ -304,6 +305,7 @@ void Impostor::join(std::uint32_t victim) {
 
 void Impostor::ask_with_ticket(std::uint32_t victim, agent::Verb verb, std::string arguments) {
   agent::Request request;
+  request.user = kOperator;  // It may state any user.
   request.verb = verb;
   request.arguments = std::move(arguments);
   gossip::Envelope envelope;

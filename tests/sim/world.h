@@ -25,6 +25,9 @@
 
 namespace muster::sim {
 
+/// The login of all clients, on each host: the first administrator.
+inline constexpr char kOperator[] = "op";
+
 class World;
 
 /// Watches one property: it reads the events and messages of hosts, their disks, the process table

@@ -87,6 +87,7 @@ void World::start_agent(std::uint32_t index) {
   options.hardware.traits.rack =
       options_.racks == 0 ? "" : "r" + std::to_string(index % options_.racks);
   options.tuning.relays_from_hosts = options_.relays_from_hosts;
+  options.clients.login.name = kOperator;
   options.addresses.control = endpoint(index, kControlPort);
   options.addresses.bulk = endpoint(index, kBulkPort);
   const auto seeds = static_cast<std::uint32_t>(std::max(options_.bootstrap_expect, 1));
@@ -151,6 +152,7 @@ agent::Credentials World::keys_of(std::uint32_t index) {
 /// Founders know of everyone, as those that hold the log do; the others of themselves and of them.
 agent::Credentials World::credentials(std::uint32_t index, std::uint32_t founders) {
   agent::Credentials papers = keys_of(index);
+  papers.first_admin = kOperator;
   papers.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
   papers.authority_secret = std::string(crdt::testing::kAuthority.bytes());
   papers.authority = std::string(crdt::testing::kAuthority.bytes());

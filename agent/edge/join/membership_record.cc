@@ -8,7 +8,7 @@ namespace {
 
 /// In Environment::kId.
 constexpr std::string_view kMembershipKey = "membership";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 }  // namespace
 
@@ -33,6 +33,7 @@ Result<std::optional<MembershipRecord>> membership_in(const crdt::Records& id_re
   auto info = decode_payload<JoinInfo>(in.text(gossip::kMessageBytesMax));
   record.founders = in.u64();
   record.founding_ticket = in.text();
+  record.first_admin = in.text();
   if (!in.ok() || !is_known || !info.has_value() ||
       record.link_seed.size() != gossip::kLinkSeedBytes) {
     return damaged;
@@ -49,9 +50,9 @@ crdt::WriteBatch writes_of(const MembershipRecord& record) {
   info.own = record.own;
   info.contacts = record.contacts;
   gossip::Encoder out;
-  out.array(7).u64(kVersion).bytes(record.link_seed).bytes(record.authority);
+  out.array(8).u64(kVersion).bytes(record.link_seed).bytes(record.authority);
   out.bytes(record.authority_seed).bytes(encode_payload(info)).u64(record.founders);
-  out.bytes(record.founding_ticket);
+  out.bytes(record.founding_ticket).text(record.first_admin);
   return {{std::string(kMembershipKey), out.take()}};
 }
 

@@ -142,7 +142,7 @@ class UnjoinedAgent {
                      "the agent cannot read the arguments of '" + std::string(verb->name) + "'");
     }
     if (row != nullptr) {
-      return (this->*row->answer)(request.arguments);
+      return (this->*row->answer)(asker, request.arguments);
     }
     return refusal(ResponseStatus::kNoQuorum,
                    "the agent of host " + options_.name +
@@ -152,7 +152,7 @@ class UnjoinedAgent {
 
   struct Row {
     Verb verb{};
-    Response (UnjoinedAgent::*answer)(const std::string& arguments) = nullptr;
+    Response (UnjoinedAgent::*answer)(const Asker& asker, const std::string& arguments) = nullptr;
   };
   /// Null: it is answered by members alone.
   static const Row* row_of(Verb asked) {
@@ -167,7 +167,7 @@ class UnjoinedAgent {
     return find_row(kRows, &Row::verb, asked);
   }
 
-  Response version(const std::string&) {
+  Response version(const Asker&, const std::string&) {
     Response response;
     response.payload = encode_payload(
         VersionInfo{kProductVersion, kProtocolVersion, options_.name, key_.host_id(), {}, {}});
@@ -175,7 +175,7 @@ class UnjoinedAgent {
     return response;
   }
 
-  Response found(const std::string& arguments) {
+  Response found(const Asker& asker, const std::string& arguments) {
     const auto args = decode_payload<FoundArgs>(arguments).value_or(FoundArgs());
     const bool is_alone = args.founders == 1;
     if (!is_alone && ((args.founders != 3 && args.founders != 5) || args.ticket.empty())) {
@@ -193,6 +193,7 @@ class UnjoinedAgent {
     record.authority = std::string(authority.public_key());
     record.founders = args.founders;
     record.founding_ticket = args.ticket;
+    record.first_admin = name_of_login(asker.proven.uid, options_.login);
     record.own = record_of(key_, record, authority);
     Contact here = record.own;
     here.address = options_.control.text();
@@ -203,7 +204,7 @@ class UnjoinedAgent {
     return response;
   }
 
-  Response enter(const std::string& arguments) {
+  Response enter(const Asker&, const std::string& arguments) {
     const auto args = decode_payload<EnterArgs>(arguments).value_or(EnterArgs());
     Result<MembershipRecord> joined = join_with(key_, options_.name, args.ticket);
     if (!joined) {

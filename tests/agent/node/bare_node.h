@@ -25,10 +25,13 @@ inline const ClusterId kCluster = ClusterId::from_bytes("cluster_________");
 inline const gossip::Endpoint kSelfControl = gossip::Endpoint::ipv4(10, 0, 0, 1, 7450);
 inline const gossip::Endpoint kPeerControl = gossip::Endpoint::ipv4(10, 0, 0, 2, 7450);
 inline constexpr gossip::Route kRoute{77};
+/// The first administrator of the cluster that a node founds.
+inline constexpr char kAdmin[] = "admin";
 
 inline Request request(Verb verb, std::string arguments = "") {
   Request asked;
   asked.verb = verb;
+  asked.user = kAdmin;
   asked.arguments = std::move(arguments);
   return asked;
 }
@@ -186,6 +189,7 @@ class BareNode {
     options.credentials.authority_secret = std::string(crdt::testing::kAuthority.bytes());
     options.credentials.authority = std::string(crdt::testing::kAuthority.bytes());
     options.credentials.records = {record(kSelf, expect), record(kPeer)};
+    options.credentials.first_admin = kAdmin;
     options.start = {Generation(1), StartId(11)};
     options.name = "self";
     options.boot_id = "boot";

@@ -382,13 +382,60 @@ TEST(Node, ALoginIsTheUserThatItsKernelProves) {
   EXPECT_EQ(user_of_job({Kind::kLogin, {}, {}, 1001}, "d"), "no job");
 }
 
-TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
+Response said(BareNode& bare, const std::string& user, Verb verb, std::string arguments) {
+  Request asked = request(verb, std::move(arguments));
+  asked.user = user;
+  return bare.ask(asked).value_or(Response());
+}
+
+BareNode with_a_gpu() {
   crdt::Capacity capacity;
   capacity.gpu_type = "H100";
   capacity.gpus.resize(1);
   capacity.gpus[0].uuid = "GPU-1";
   capacity.gpus[0].healthy = true;
-  BareNode bare(1, ClusterId(), {}, false, capacity);
+  return BareNode(1, ClusterId(), {}, false, capacity);
+}
+
+TEST(Node, AUserChangesOwnJobsAndTheAdministratorAll) {
+  BareNode bare = with_a_gpu();
+  bare.pass(5s);
+  const Response made = said(bare, "ann", Verb::kSubmit, submit_arguments());
+  ASSERT_EQ(made.status, ResponseStatus::kOk) << made.text;
+  const std::string job = encode_payload(JobRef{JobId(1)});
+  for (const Verb verb : {Verb::kCancel, Verb::kSuspend, Verb::kResume}) {
+    const Response denied = said(bare, "bob", verb, job);
+    EXPECT_EQ(denied.status, ResponseStatus::kDenied) << denied.text;
+    EXPECT_EQ(denied.text,
+              "job 1 of user ann, team default: user bob (role user) may not change it: user ann "
+              "or an admin (admin) can");
+  }
+  EXPECT_EQ(said(bare, "bob", Verb::kShow, job).status, ResponseStatus::kOk);
+  EXPECT_EQ(said(bare, "bob", Verb::kJobs, "").status, ResponseStatus::kOk);
+  EXPECT_EQ(said(bare, "ann", Verb::kEdit, encode_payload(EditArgs{JobId(1), 101})).text,
+            "the highest priority of team default is 100");
+  EXPECT_EQ(said(bare, "", Verb::kCancel, job).status, ResponseStatus::kDenied);
+  EXPECT_EQ(said(bare, "ann", Verb::kCancel, job).status, ResponseStatus::kOk);
+  scheduler::JobSpec spec;
+  spec.command.argv = {"true"};
+  said(bare, "ann", Verb::kSubmit, encode_payload(SubmitArgs{"two", spec}));
+  EXPECT_EQ(said(bare, kAdmin, Verb::kCancel, encode_payload(JobRef{JobId(2)})).status,
+            ResponseStatus::kOk);
+}
+
+TEST(Node, OnlyOperatorsAndAdministratorsChangeHosts) {
+  BareNode bare = with_a_gpu();
+  bare.pass(5s);
+  const std::string drain = encode_payload(DrainArgs{kSelf, "disk", false, 0});
+  EXPECT_EQ(said(bare, "ann", Verb::kDrain, drain).status, ResponseStatus::kDenied);
+  EXPECT_EQ(said(bare, kAdmin, Verb::kDrain, drain).status, ResponseStatus::kOk);
+  EXPECT_EQ(said(bare, "ann", Verb::kRotateKeys, encode_payload(RotateArgs())).status,
+            ResponseStatus::kDenied);
+  EXPECT_EQ(said(bare, "ann", Verb::kHosts, "").status, ResponseStatus::kOk);
+}
+
+TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
+  BareNode bare = with_a_gpu();
   bare.pass(5s);
   scheduler::JobSpec spec;
   spec.command.argv = {"true"};
@@ -396,7 +443,9 @@ TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {
   spec.user = spec.name;
   for (int i = 0; i < 2200; ++i) {
     const SubmitArgs submit{"key" + std::to_string(i), spec};
-    ASSERT_TRUE(bare.ask(request(Verb::kSubmit, encode_payload(submit))).has_value());
+    Request asked = request(Verb::kSubmit, encode_payload(submit));
+    asked.user = spec.name;
+    ASSERT_TRUE(bare.ask(asked).has_value());
   }
   const auto answer = bare.ask(request(Verb::kJobs));
   ASSERT_TRUE(answer.has_value());

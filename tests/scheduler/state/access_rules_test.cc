@@ -227,8 +227,9 @@ TEST(AccessRules, NobodyOrdersWithoutAPersonOrThroughAHostThatMayNotVouch) {
     const std::string name = order.name;
     Founded log;
     EXPECT_TRUE(is_denied(log.apply(order.make(JobId(1), person("admin", 2))))) << name;
-    // A leader records joins and rotations by itself.
-    const bool is_of_leader = name == "set host" || name == "rotate" || name == "authority";
+    // A leader records joins and rotations, and queues the jobs of a drained host again.
+    const bool is_of_leader =
+        name == "set host" || name == "rotate" || name == "authority" || name == "requeue";
     EXPECT_EQ(is_denied(log.apply(order.make(JobId(1), {"admin@n", "", host_id(1)}))),
               !is_of_leader)
         << name;

@@ -81,31 +81,32 @@ TEST(MembershipRecord, ATruncatedOneIsDamaged) {
   }
 }
 
-/// In order: version, link seed, authority and its seed, the others, founders, their ticket.
+/// In order: version, link seed, authority and its seed, the others, founders, their ticket, first
+/// administrator.
 std::string bytes_with(std::uint64_t version, std::size_t seed_bytes, const std::string& others) {
   gossip::Encoder out;
-  out.array(7).u64(version).bytes(std::string(seed_bytes, 's')).bytes("authority");
-  out.bytes("authority seed").bytes(others).u64(0).bytes("");
+  out.array(8).u64(version).bytes(std::string(seed_bytes, 's')).bytes("authority");
+  out.bytes("authority seed").bytes(others).u64(0).bytes("").text("");
   return out.take();
 }
 
 TEST(MembershipRecord, AnotherVersionIsNotGuessedAt) {
   const std::string others = encode_payload(JoinInfo());
-  ASSERT_TRUE(read_from(bytes_with(1, gossip::kLinkSeedBytes, others)).has_value());
-  expect_damaged(bytes_with(0, gossip::kLinkSeedBytes, others), "version 0");
-  expect_damaged(bytes_with(2, gossip::kLinkSeedBytes, others), "version 2");
+  ASSERT_TRUE(read_from(bytes_with(2, gossip::kLinkSeedBytes, others)).has_value());
+  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes, others), "version 1");
+  expect_damaged(bytes_with(3, gossip::kLinkSeedBytes, others), "version 3");
 }
 
 TEST(MembershipRecord, ASeedOfAnotherSizeMakesNoKeys) {
   const std::string others = encode_payload(JoinInfo());
-  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes - 1, others), "a byte less");
-  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes + 1, others), "a byte more");
+  expect_damaged(bytes_with(2, gossip::kLinkSeedBytes - 1, others), "a byte less");
+  expect_damaged(bytes_with(2, gossip::kLinkSeedBytes + 1, others), "a byte more");
 }
 
 TEST(MembershipRecord, OneWhoseOwnRecordCannotBeReadIsDamaged) {
   const std::string others = encode_payload(JoinInfo());
-  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes, ""), "no bytes");
-  expect_damaged(bytes_with(1, gossip::kLinkSeedBytes, others.substr(0, others.size() - 1)),
+  expect_damaged(bytes_with(2, gossip::kLinkSeedBytes, ""), "no bytes");
+  expect_damaged(bytes_with(2, gossip::kLinkSeedBytes, others.substr(0, others.size() - 1)),
                  "a byte less");
 }
 
