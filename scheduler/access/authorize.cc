@@ -191,6 +191,9 @@ std::string why_denied(const Directory& directory, const std::string& user,
              joined(directory.bearers(UserRole::kAdmin, kNamedMax)) +
              ") gives roles and removes users";
     }
+    if (each.joins.empty() && !directory.has_record(each.name)) {
+      return "a lead adds a user to the cluster by adding it to a team: name one with --team";
+    }
     for (const auto* teams : {&each.joins, &each.leaves}) {
       for (const std::string& team : *teams) {
         if (!directory.is_in_team(user, team)) {

@@ -169,6 +169,11 @@ TEST(Authorize, ALeadManagesOwnTeamsAndGivesNoRole) {
   const DirectoryChange removes{{}, {{.name = "user", .is_removal = true}}};
   const DirectoryChange team{{{"vision", false, 1000}}, {}};
   const DirectoryChange rules{.teams = {}, .users = {}, .are_logins_users = true};
+  const DirectoryChange stranger_alone{{}, {{"new", false, {}, {}, {}}}};
+  const DirectoryChange stranger_leaves{{}, {{"new", false, {}, {}, {"vision"}}}};
+  EXPECT_TRUE(denied("lead", stranger_alone)) << "a record lets a stranger in";
+  EXPECT_TRUE(denied("lead", stranger_leaves));
+  EXPECT_FALSE(denied("admin", stranger_alone));
   EXPECT_FALSE(denied("lead", joins("vision")));
   EXPECT_TRUE(denied("lead", joins("speech")));
   EXPECT_TRUE(denied("lead", leaves_speech));
