@@ -7,6 +7,7 @@
 
 #include "crdt/rows/roll.h"
 #include "gossip/wire/authority_link.h"
+#include "scheduler/state/access_rules.h"
 
 namespace muster::agent {
 namespace {
@@ -99,8 +100,10 @@ scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
   const AuthorityBook& authority = node.authority;
   scheduler::input::RollMet due;
   due.records = node.roll.unlogged(node.store, state.roll());
-  if (!state.directory().is_founded() && !node.options.credentials.first_admin.empty()) {
-    due.directory = scheduler::entry::FoundDirectory{node.options.credentials.first_admin};
+  // Another founder told this name.
+  const std::string& admin = node.options.credentials.first_admin;
+  if (!state.directory().is_founded() && scheduler::is_admin_name(admin)) {
+    due.directory = scheduler::entry::FoundDirectory{admin};
   }
   if (authority.signer() == nullptr || authority.number() != keys.authority()) {
     return due;

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "gossip/base/name.h"
 #include "scheduler/access/authorize.h"
 
 namespace muster::scheduler {
@@ -128,6 +129,10 @@ std::string text_of_change(const TeamChange& change) {
 
 }  // namespace
 
+bool is_admin_name(const std::string& name) {
+  return !name.empty() && name.size() <= kUserNameBytesMax && is_line_name(name);
+}
+
 std::string why_denied(const Books& books, const Entry& entry) {
   return books.directory.is_founded() ? std::visit(Gate{books}, entry) : "";
 }
@@ -136,8 +141,8 @@ void on_found_directory(Step& step, const entry::FoundDirectory& fact) {
   if (step.books.directory.is_founded()) {
     return;  // Another founder was first.
   }
-  if (fact.admin.empty()) {
-    step.reject(ErrorCode::kInvalid, "the first administrator has no name");
+  if (!is_admin_name(fact.admin)) {
+    step.reject(ErrorCode::kInvalid, "the first administrator has no valid name");
     return;
   }
   step.books.directory.found(fact.admin);

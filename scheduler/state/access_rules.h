@@ -16,6 +16,10 @@ namespace muster::scheduler {
 /// one that a leader makes by itself.
 std::string why_denied(const Books& books, const Entry& entry);
 
+/// Whether the first administrator may have that name. A longer one makes an entry that no voter
+/// can read: it must not come into the log.
+bool is_admin_name(const std::string& name);
+
 void on_found_directory(Step& step, const entry::FoundDirectory& fact);
 void on_change_directory(Step& step, const entry::ChangeDirectory& fact);
 

@@ -265,6 +265,19 @@ TEST(AccessRules, TheDirectoryIsFoundedOnce) {
   EXPECT_EQ(log.state.directory().version(), version);
 }
 
+TEST(AccessRules, NoFounderTellsANameThatTheLogCannotHold) {
+  for (const std::string& name :
+       {std::string(), std::string(kUserNameBytesMax + 1, 'a'), std::string("a\nb")}) {
+    EXPECT_FALSE(is_admin_name(name));
+    State state;
+    EXPECT_NE(state.apply(LogIndex(1), entry::FoundDirectory{name}).rejected, "");
+    EXPECT_FALSE(state.directory().is_founded());
+  }
+  const std::string longest(kUserNameBytesMax, 'a');
+  EXPECT_TRUE(is_admin_name(longest));
+  EXPECT_TRUE(decode_entry(encode(Entry(entry::FoundDirectory{longest}))).has_value());
+}
+
 TEST(AccessRules, ASnapshotKeepsTheDirectory) {
   Founded log;
   log.apply(entry::ChangeDirectory{{.teams = {{"vision", false, 7}},
