@@ -1,8 +1,8 @@
 #pragma once
 // The one gate: who may do what. A pure function of the caller, the class of the request, what it
-// is about, and the directory. Nodes ask it before they answer or pass on, and every voter asks it
-// again when it applies an entry. It denies by default: a stranger, an unknown role and a class
-// without a row in its table get nothing.
+// is about, and the directory. A node that has the log asks it before it answers, and every voter
+// asks it again when it applies an entry. It denies by default: a stranger, an unknown role and a
+// class without a row in its table get nothing.
 
 #include <cstdint>
 #include <optional>
