@@ -49,6 +49,12 @@ std::string submitting() {
   return agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
 }
 
+std::string making_an_administrator() {
+  agent::DirectoryArgs change;
+  change.change.users.push_back({"stranger", false, scheduler::UserRole::kAdmin});
+  return agent::encode_payload(change);
+}
+
 /// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
@@ -90,6 +96,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
           agent::TicketArgs{std::string(32, 't'), 9, 600'000, true, true, ""});
     case Verb::kEndTicket:
       return agent::encode_payload(agent::TicketRef{stage.ticket});
+    case Verb::kChangeUsers:
+      return making_an_administrator();
     case Verb::kWhyHost:
     case Verb::kHostDetail:
     case Verb::kUndrain:
@@ -111,6 +119,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kTickets:
     case Verb::kKeys:
     case Verb::kStats:
+    case Verb::kWhoami:
+    case Verb::kUsers:
       break;
   }
   return "";

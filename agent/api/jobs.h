@@ -188,6 +188,8 @@ struct JobDetail {
   std::vector<TransitionInfo> transitions;
   OutputRule output_rule{};  ///< The rule of the answering host.
   ArrayInfo array{};         ///< Set for an array.
+  /// The asker may not read the command, its directory and its environment: they are left out.
+  bool is_private = false;
   bool operator==(const JobDetail&) const = default;
 };
 

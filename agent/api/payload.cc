@@ -10,6 +10,7 @@
 #include "agent/api/output.h"
 #include "agent/api/quorum.h"
 #include "agent/api/stats.h"
+#include "agent/api/users.h"
 #include "gossip/wire/wire.h"
 #include "scheduler/protocol/codec.h"
 
@@ -151,6 +152,30 @@ void fields(A& a, TicketList& v) {
   a(v.tickets);
 }
 template <class A>
+void fields(A& a, WhoamiInfo& v) {
+  a(v.user, v.host_name, v.is_vouched, v.is_known, v.has_record, v.role, v.teams, v.version);
+}
+template <class A>
+void fields(A& a, UsersQuery& v) {
+  a(v.after);
+}
+template <class A>
+void fields(A& a, UserInfo& v) {
+  a(v.name, v.role, v.teams);
+}
+template <class A>
+void fields(A& a, TeamInfo& v) {
+  a(v.name, v.priority_max, v.users);
+}
+template <class A>
+void fields(A& a, UserList& v) {
+  a(v.version, v.are_logins_users, v.hides_other_teams, v.teams, v.users, v.next);
+}
+template <class A>
+void fields(A& a, DirectoryArgs& v) {
+  a(v.change);
+}
+template <class A>
 void fields(A& a, HostRef& v) {
   a(v.host);
 }
@@ -289,7 +314,8 @@ void fields(A& a, ArrayInfo& v) {
 }
 template <class A>
 void fields(A& a, JobDetail& v) {
-  a(v.summary, v.spec, v.attempts, v.transitions, trailing(v.output_rule), trailing(v.array));
+  a(v.summary, v.spec, v.attempts, v.transitions, trailing(v.output_rule), trailing(v.array),
+    trailing(v.is_private));
 }
 template <class A>
 void fields(A& a, HolderInfo& v) {
@@ -349,6 +375,7 @@ class Writer {
   void write(QuorumAction value) { out_.u64(static_cast<std::uint64_t>(value)); }
   void write(const Token& value) { out_.array(2).token(value); }
   void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
+  void write(const scheduler::DirectoryChange& value) { scheduler::write(out_, value); }
   template <class T>
   void write(Trailing<T> value) {
     write(value.value);
@@ -399,6 +426,7 @@ class Loader {
   }
   void read(Token& value) { value = in_.array().token(); }
   void read(scheduler::JobSpec& value) { value = scheduler::read_job_spec(in_); }
+  void read(scheduler::DirectoryChange& value) { value = scheduler::read_directory_change(in_); }
   template <class T>
   void read(Trailing<T> value) {
     if (in_.left() > 0) {
@@ -497,6 +525,10 @@ MUSTER_PAYLOAD(UsageList);
 MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
 MUSTER_PAYLOAD(StatsInfo);
+MUSTER_PAYLOAD(WhoamiInfo);
+MUSTER_PAYLOAD(UsersQuery);
+MUSTER_PAYLOAD(UserList);
+MUSTER_PAYLOAD(DirectoryArgs);
 // Elements of lists: a node measures them before it sends the list.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);

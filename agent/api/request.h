@@ -52,14 +52,17 @@ enum class Verb : std::uint8_t {
   kRotateKeys = 35,  ///< RotateArgs -> nothing
   kSetHost = 36,     ///< SetHostArgs -> nothing: change the rights in its record
   // 37 to 39 are kept for orders.
-  kFound = 40,       ///< FoundArgs -> TicketMade
-  kEnter = 41,       ///< EnterArgs -> nothing
-  kJoin = 42,        ///< JoinArgs -> JoinInfo: by ticket alone
-  kMakeTicket = 43,  ///< TicketArgs -> TicketMade
-  kEndTicket = 44,   ///< TicketRef -> nothing
-  kTickets = 45,     ///< -> TicketList
-  kKeys = 46,        ///< -> KeysInfo
-  kStats = 47,       ///< -> StatsInfo: the counters of that agent
+  kFound = 40,        ///< FoundArgs -> TicketMade
+  kEnter = 41,        ///< EnterArgs -> nothing
+  kJoin = 42,         ///< JoinArgs -> JoinInfo: by ticket alone
+  kMakeTicket = 43,   ///< TicketArgs -> TicketMade
+  kEndTicket = 44,    ///< TicketRef -> nothing
+  kTickets = 45,      ///< -> TicketList
+  kKeys = 46,         ///< -> KeysInfo
+  kStats = 47,        ///< -> StatsInfo: the counters of that agent
+  kWhoami = 48,       ///< -> WhoamiInfo
+  kUsers = 49,        ///< UsersQuery, or nothing for the first page -> UserList
+  kChangeUsers = 50,  ///< DirectoryArgs -> nothing
 };
 
 /// The number is the exit code of the CLI.

@@ -15,6 +15,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "agent/api/users.h"
 #include "gossip/base/enum_table.h"
 #include "scheduler/access/right.h"
 
@@ -176,6 +177,10 @@ inline constexpr VerbRow kTable[] = {
     {kTickets, "tickets", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, takes_nothing},
     {kKeys, "keys", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
     {kStats, "stats", kTarget, kReads, kNothing, kMembers, kOwnHost, kMaySee, takes_nothing},
+    {kWhoami, "whoami", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
+    {kUsers, "users", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, may_take<UsersQuery>},
+    {kChangeUsers, "change_users", kLeader, kChanges, kOrder, kMembers, kVouched, kMayManageUsers,
+     takes<DirectoryArgs>},
 };
 
 }  // namespace verbs

@@ -90,8 +90,9 @@ std::string why_denied(const scheduler::State& state, const Request& request) {
           row->carrier == Carrier::kTicketMakers && (ticket.may_vote || ticket.may_vouch);
       return why_denied(directory, request.user, brings_rights ? Right::kMayRule : row->right, {});
     }
-    case Right::kMaySee:
     case Right::kMayManageUsers:
+      return why_denied(directory, request.user, arguments_of<DirectoryArgs>(request).change);
+    case Right::kMaySee:
     case Right::kMayRule:
       break;
   }

@@ -8,6 +8,7 @@
 #include "agent/front/array_model.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
+#include "agent/front/user_model.h"
 #include "agent/front/why_model.h"
 #include "agent/node/join.h"
 #include "agent/node/request_target.h"
@@ -15,6 +16,7 @@
 #include "agent/node/voter_outlook.h"
 #include "gossip/base/check.h"
 #include "gossip/base/version.h"
+#include "scheduler/access/authorize.h"
 #include "scheduler/state/submission.h"
 #include "scheduler/why/impossible.h"
 
@@ -206,15 +208,24 @@ Response hosts_of(const NodeView& node, const Request& request) {
   return aged(good(node, encode_payload(list)), node.hosts.age(node.now, node.membership));
 }
 
+/// The host of the login is the one that the client asked.
+Response whoami_of(const NodeView& node, const Request& request) {
+  const bool is_own = request.via == node.options.name;
+  WhoamiInfo info;
+  info.user = request.user;
+  info.host_name = request.via;
+  info.is_vouched = node.roll.may_vouch(is_own ? node.options.self : host_named(node, request.via));
+  describe_user(node.seat.state().directory(), info);
+  return good(node, encode_payload(info));
+}
+
 struct HereRow {
   Verb verb{};
   Response (*answer)(const NodeView& node, const Request& request) = nullptr;
 };
 constexpr HereRow kHere[] = {
-    {Verb::kVersion, version_of},
-    {Verb::kHosts, hosts_of},
-    {Verb::kWhyHost, why_host},
-    {Verb::kKeys, keys_of},
+    {Verb::kVersion, version_of}, {Verb::kHosts, hosts_of},   {Verb::kWhyHost, why_host},
+    {Verb::kKeys, keys_of},       {Verb::kWhoami, whoami_of},
 };
 static_assert(has_row_for_those(kHere, &HereRow::verb, [](Verb verb) {
   return is(verb, Answerer::kAsked) || is(verb, Answerer::kAskedAnyway);
@@ -292,8 +303,17 @@ Views views_of(const NodeView& node, const std::string& unled) {
            node.wall_clock.unix_ms(node.now)}};
 }
 
-JobDetail as_shown(const NodeView& node, JobDetail detail) {
+/// Others than those who may read the output do not see the command, which may hold secrets.
+JobDetail as_shown(const NodeView& node, const Request& request, JobDetail detail) {
+  const scheduler::Directory& directory = node.seat.state().directory();
   detail.output_rule = node.options.clients.output;
+  detail.is_private =
+      directory.is_founded() && !why_denied(directory, request.user, Right::kMayReadOutput,
+                                            {"", detail.spec.user, detail.spec.team})
+                                     .empty();
+  if (detail.is_private) {
+    detail.spec.command = {};
+  }
   return detail;
 }
 
@@ -346,6 +366,11 @@ Response tickets_answer(const NodeView& node, const Request&, const std::string&
   return good(node, encode_payload(ticket_list(node)));
 }
 
+Response users_answer(const NodeView& node, const Request& request, const std::string&) {
+  const auto query = decode_payload<UsersQuery>(request.arguments).value_or(UsersQuery());
+  return good(node, encode_payload(user_list(node.seat.state().directory(), query.after)));
+}
+
 Response host_uses_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
   return good(node, encode_payload(host_uses(node.seat.state(), node.hosts.addresses(),
@@ -380,13 +405,14 @@ Response show_answer(const NodeView& node, const Request& request, const std::st
   const Views views = views_of(node, unled);
   const JobId job = job_of(request);
   if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
-    return good(
-        node, encode_payload(as_shown(node, array_detail(views.jobs.state, *array, views.hosts))));
+    return good(node, encode_payload(as_shown(
+                          node, request, array_detail(views.jobs.state, *array, views.hosts))));
   }
   if (auto refusal = why_no_job(node, job)) {
     return *std::move(refusal);
   }
-  return good(node, encode_payload(as_shown(node, *job_detail(views.jobs, views.hosts, job))));
+  return good(node,
+              encode_payload(as_shown(node, request, *job_detail(views.jobs, views.hosts, job))));
 }
 
 Response why_answer(const NodeView& node, const Request& request, const std::string& unled) {
@@ -435,6 +461,7 @@ constexpr StateRow kFromState[] = {
     {Verb::kHostDetail, host_detail_answer},
     {Verb::kUsage, usage_answer},
     {Verb::kTickets, tickets_answer},
+    {Verb::kUsers, users_answer},
 };
 static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
   return is(verb, Answerer::kVoter) || is(verb, Answerer::kVoterOrAsked) ||

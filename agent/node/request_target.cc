@@ -88,6 +88,10 @@ Order end_ticket(const Request& request, const Asker& asker) {
   return entry::EndTicket{arguments_of<TicketRef>(request).key, asker.by};
 }
 
+Order change_users(const Request& request, const Asker& asker) {
+  return entry::ChangeDirectory{arguments_of<DirectoryArgs>(request).change, asker.by};
+}
+
 struct OrderRow {
   Verb verb{};
   Order (*make)(const Request& request, const Asker& asker) = nullptr;
@@ -104,6 +108,7 @@ constexpr OrderRow kOrders[] = {
     {Verb::kRemoveHost, remove_host},
     {Verb::kMakeTicket, make_ticket},
     {Verb::kEndTicket, end_ticket},
+    {Verb::kChangeUsers, change_users},
 };
 static_assert(has_row_for_those(kOrders, &OrderRow::verb,
                                 [](Verb verb) { return is(verb, Becomes::kOrder); }));

@@ -159,7 +159,7 @@ std::string why_denied(const Directory& directory, const std::string& user, Righ
   if (!covers(reach, directory, user, right, object)) {
     if (right == kMaySubmit && reach == kTeam) {
       return "user " + user + " is not in team " + object.team + ": a lead or an admin can add " +
-             user + " with `muster user set " + user + " --team " + object.team + "`";
+             user + " with `muster user set " + user + " --join " + object.team + "`";
     }
     const std::string about = whose(object);
     return (about.empty() ? "" : about + ": ") + "user " + user + " (role " +

@@ -79,6 +79,9 @@ Status Draft::set(const UserChange& change) {
   }
   User& user = users[change.name];
   user.role = change.role.value_or(user.role);
+  for (const std::string& team : change.leaves) {
+    std::erase(user.teams, team);
+  }
   for (const std::string& team : change.joins) {
     if (!has_team(team)) {
       return unknown_team(team);
@@ -86,9 +89,6 @@ Status Draft::set(const UserChange& change) {
     if (!contains(user.teams, team)) {
       user.teams.push_back(team);
     }
-  }
-  for (const std::string& team : change.leaves) {
-    std::erase(user.teams, team);
   }
   if (user.teams.size() > kTeamsOfUserMax) {
     return Error{ErrorCode::kConflict, "user " + change.name + " would be in more than " +

@@ -41,7 +41,8 @@ inline constexpr std::size_t kDirectoryChangesMax = 500;
 inline constexpr std::size_t kTeamMovesMax = 2'000;
 inline constexpr std::size_t kUserNameBytesMax = 256;
 
-/// A change of one user: what is not named stays as it is. A user that is not known is added.
+/// A change of one user: what is not named stays as it is. A user that is not known is added. The
+/// user leaves teams before joining others: a team in both lists becomes the last one.
 struct UserChange {
   std::string name;
   bool is_removal = false;

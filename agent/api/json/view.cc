@@ -213,6 +213,7 @@ Json view(const scheduler::JobSpec& spec) {
           {"environment_base64", base64_or_null(spec.command.environment)},
           {"directory", spec.command.directory},
           {"directory_base64", base64_or_null(spec.command.directory)},
+          {"team", text_or_null(spec.team)},
           {"is_held", spec.is_held},
           {"retries", spec.retry.retries},
           {"isolation_ms", ms_or_null(spec.limits.hold)},
@@ -452,6 +453,7 @@ Json array_view(const JobDetail& detail) {
 std::string to_json(const JobDetail& detail, const Response& answer) {
   return dump_answer({{"job", view(detail.summary)},
                       {"spec", view(detail.spec)},
+                      {"is_private", detail.is_private},
                       {"attempts", views(detail.attempts)},
                       {"transitions", views(detail.transitions)},
                       {"array", array_view(detail)},

@@ -11,6 +11,7 @@
 #include "agent/api/output.h"
 #include "agent/api/quorum.h"
 #include "agent/api/stats.h"
+#include "agent/api/users.h"
 #include "gossip/base/rng.h"
 #include "gossip/wire/wire.h"
 #include "tests/agent/api/filled.h"
@@ -46,7 +47,7 @@ TEST(Payload, EachFieldOfEachPayloadComesBack) {
       RotateArgs, KeysInfo, WhyHostInfo, LeaveArgs, SubmitArgs, JobRef, JobRun, RequeueArgs,
       QuorumWish, FenceArgs, RecoverArgs, RecoveryInfo, JobsQuery, JobList, JobDetail, WhyInfo,
       DrainArgs, EditArgs, HostUseList, HostDetail, UsageQuery, UsageList, OutputQuery, OutputChunk,
-      StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse>();
+      StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, WhoamiInfo, UsersQuery, UserList>();
 }
 
 TEST(Payload, SpecificationsAndBytesThatAreNoTextComeBack) {

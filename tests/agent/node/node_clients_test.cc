@@ -410,7 +410,15 @@ TEST(Node, AUserChangesOwnJobsAndTheAdministratorAll) {
               "job 1 of user ann, team default: user bob (role user) may not change it: user ann "
               "or an admin (admin) can");
   }
-  EXPECT_EQ(said(bare, "bob", Verb::kShow, job).status, ResponseStatus::kOk);
+  const auto shown = [&](const std::string& user) {
+    return decode_payload<JobDetail>(said(bare, user, Verb::kShow, job).payload)
+        .value_or(JobDetail());
+  };
+  EXPECT_FALSE(shown("ann").is_private);
+  EXPECT_EQ(shown("ann").spec.command.argv, std::vector<std::string>{"true"});
+  EXPECT_TRUE(shown("bob").is_private);
+  EXPECT_EQ(shown("bob").spec.command, scheduler::Command()) << "nor its environment";
+  EXPECT_EQ(shown("bob").summary.user, "ann");
   EXPECT_EQ(said(bare, "bob", Verb::kJobs, "").status, ResponseStatus::kOk);
   EXPECT_EQ(said(bare, "ann", Verb::kEdit, encode_payload(EditArgs{JobId(1), 101})).text,
             "the highest priority of team default is 100");
@@ -432,6 +440,37 @@ TEST(Node, OnlyOperatorsAndAdministratorsChangeHosts) {
   EXPECT_EQ(said(bare, "ann", Verb::kRotateKeys, encode_payload(RotateArgs())).status,
             ResponseStatus::kDenied);
   EXPECT_EQ(said(bare, "ann", Verb::kHosts, "").status, ResponseStatus::kOk);
+}
+
+TEST(Node, AnAdministratorGivesRolesAndOthersDoNot) {
+  BareNode bare = with_a_gpu();
+  bare.pass(5s);
+  const auto role = [](const std::string& name, scheduler::UserRole given) {
+    DirectoryArgs change;
+    change.change.users.push_back({name, false, given});
+    return encode_payload(change);
+  };
+  const std::string operator_role = role("ann", scheduler::UserRole::kOperator);
+  const Response denied = said(bare, "ann", Verb::kChangeUsers, operator_role);
+  EXPECT_EQ(denied.status, ResponseStatus::kDenied) << denied.text;
+  const std::string drain = encode_payload(DrainArgs{kSelf, "disk", false, 0});
+  EXPECT_EQ(said(bare, "ann", Verb::kDrain, drain).status, ResponseStatus::kDenied);
+  EXPECT_EQ(said(bare, kAdmin, Verb::kChangeUsers, operator_role).status, ResponseStatus::kOk);
+  EXPECT_EQ(said(bare, "ann", Verb::kDrain, drain).status, ResponseStatus::kOk);
+  const auto whoami = decode_payload<WhoamiInfo>(said(bare, "ann", Verb::kWhoami, "").payload)
+                          .value_or(WhoamiInfo());
+  EXPECT_TRUE(whoami.is_vouched);
+  EXPECT_TRUE(whoami.has_record);
+  EXPECT_EQ(whoami.role, "operator");
+  EXPECT_EQ(whoami.teams, std::vector<std::string>{"default"});
+  const Response last =
+      said(bare, kAdmin, Verb::kChangeUsers, role(kAdmin, scheduler::UserRole::kUser));
+  EXPECT_EQ(last.status, ResponseStatus::kConflict) << last.text;
+  const auto list =
+      decode_payload<UserList>(said(bare, "bob", Verb::kUsers, "").payload).value_or(UserList());
+  ASSERT_EQ(list.users.size(), 2U);
+  EXPECT_EQ(list.users[0], (UserInfo{kAdmin, "admin", {"default"}}));
+  EXPECT_EQ(list.users[1], (UserInfo{"ann", "operator", {"default"}}));
 }
 
 TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {

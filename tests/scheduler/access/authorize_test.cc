@@ -152,7 +152,7 @@ TEST(Authorize, ARefusalNamesTheRolesThatCould) {
             "(admin or root) can");
   EXPECT_EQ(why_denied(directory, "user", Right::kMaySubmit, {"", "user", "speech"}),
             "user user is not in team speech: a lead or an admin can add user with `muster user "
-            "set user --team speech`");
+            "set user --join speech`");
   EXPECT_EQ(why_denied(directory, "user", Right::kMaySubmit, {"", "user", "nope"}),
             "there is no team nope: see `muster team list`");
 }
