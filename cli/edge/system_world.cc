@@ -22,6 +22,7 @@
 #include "cli/edge/config_file.h"
 #include "cli/edge/run_agent.h"
 #include "cli/edge/tickets.h"
+#include "cli/edge/users_toml.h"
 #include "cli/edge/zmq_node_client.h"
 #include "cli/kit/duration.h"
 #include "gossip/base/check.h"
@@ -217,7 +218,7 @@ World system_world() {
   world.shell = {working_directory, shell_settings};
   world.host_name = host_name;
   world.exists = exists;
-  world.read_settings = read_config_file;
+  world.files = {read_config_file, read_users_file};
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   if (isatty(STDIN_FILENO) != 0 && world.terminal.is_err) {
     world.terminal.ask = ask;

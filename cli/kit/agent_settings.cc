@@ -158,7 +158,7 @@ Result<Settings> file_settings(const World& world, const std::string& path, bool
   if (!is_required && !world.exists(path)) {
     return Settings{};
   }
-  return world.read_settings(path, agent_setting_names());
+  return world.files.settings(path, agent_setting_names());
 }
 
 void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {

@@ -14,6 +14,7 @@
 #include "cli/kit/node_client.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/text.h"
+#include "cli/kit/users_file.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/job.h"
@@ -74,6 +75,15 @@ struct WorldShell {
   std::function<scheduler::SubmitShell()> settings;
 };
 
+/// The files that people write for verbs.
+struct WorldFiles {
+  /// The settings in a config file; errors as of read_config_file in config_file.h.
+  std::function<Result<Settings>(const std::string& path, const std::vector<std::string>& known)>
+      settings;
+  /// Users, teams and rules; errors as of read_users_file in users_toml.h.
+  std::function<Result<UsersFile>(const std::string& path)> users;
+};
+
 struct World {
   std::ostream* out = nullptr;  ///< stdout: answers. Owned by the caller, as `err`.
   std::ostream* err = nullptr;  ///< stderr: errors, ages, progress.
@@ -93,9 +103,7 @@ struct World {
   std::function<std::string()> host_name;  ///< Short: up to the first dot.
   std::function<bool(const std::string& path)> exists;
   std::function<bool(const std::string& path)> is_writable;
-  /// The settings in a config file; errors as of read_config_file in config_file.h.
-  std::function<Result<Settings>(const std::string& path, const std::vector<std::string>& known)>
-      read_settings;
+  WorldFiles files;
   WorldTickets tickets;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;

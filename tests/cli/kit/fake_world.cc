@@ -7,6 +7,7 @@
 
 #include "agent/api/hosts.h"
 #include "cli/edge/config_file.h"
+#include "cli/edge/users_toml.h"
 #include "cli/verbs/app.h"
 
 namespace muster::cli {
@@ -102,8 +103,14 @@ FakeWorld::FakeWorld() {
   world_.shell = {[] { return Result<std::string>("/home/ann"); }, [] { return kShell; }};
   world_.host_name = [] { return "h1"; };
   world_.exists = [this](const std::string& path) { return files.contains(path); };
-  world_.read_settings = [](const std::string& path, const std::vector<std::string>& known) {
+  world_.files.settings = [](const std::string& path, const std::vector<std::string>& known) {
     return read_config_file(path, known);
+  };
+  world_.files.users = [this](const std::string& path) {
+    const auto file = written.find(path);
+    return file == written.end()
+               ? Result<UsersFile>(Error{ErrorCode::kNotFound, path + " cannot be read"})
+               : parse_users_file(file->second, path);
   };
   world_.is_writable = [this](const std::string& path) { return files.contains(path); };
   prepare_tickets();
