@@ -37,11 +37,12 @@ std::unique_ptr<Verb> plain(const Args&) {
 /// Headings of the overview; the verbs of each stand together.
 constexpr std::string_view kGroupJobs = "Jobs";
 constexpr std::string_view kGroupHosts = "Hosts";
+constexpr std::string_view kGroupUsers = "Users";
 constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 41> kVerbs = {{
+constexpr std::array<Entry, 53> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -94,6 +95,34 @@ constexpr std::array<Entry, 41> kVerbs = {{
     {kGroupHosts, "why-host", "NAME [OPTIONS]",
      "Explain a host's state: which hosts hear from it and which do not.", agent::Verb::kWhyHost,
      plain<make_why_host>},
+    {kGroupUsers, "whoami", "[OPTIONS]",
+     "Show your user name, role and teams, as the cluster knows you.", agent::Verb::kWhoami,
+     plain<make_whoami>},
+    {kGroupUsers, "user list", "[OPTIONS]", "List the users with their roles and teams.",
+     agent::Verb::kUsers, plain<make_user_list>},
+    {kGroupUsers, "user add", "NAME [OPTIONS]", "Give a login a role and teams.",
+     agent::Verb::kChangeUsers, plain<make_user_add>},
+    {kGroupUsers, "user set", "NAME [OPTIONS]", "Change the role or teams of a user.",
+     agent::Verb::kChangeUsers, plain<make_user_set>},
+    {kGroupUsers, "user remove", "NAME [OPTIONS]",
+     "Take a user's role and teams away; the user's jobs go on.", agent::Verb::kChangeUsers,
+     plain<make_user_remove>},
+    {kGroupUsers, "team list", "[OPTIONS]", "List the teams with their highest priorities.",
+     agent::Verb::kUsers, plain<make_team_list>},
+    {kGroupUsers, "team add", "NAME [OPTIONS]", "Create a team.", agent::Verb::kChangeUsers,
+     plain<make_team_add>},
+    {kGroupUsers, "team set", "NAME [OPTIONS]", "Change the highest priority of a team.",
+     agent::Verb::kChangeUsers, plain<make_team_set>},
+    {kGroupUsers, "team remove", "NAME [OPTIONS]", "Remove a team; its users and jobs stay.",
+     agent::Verb::kChangeUsers, plain<make_team_remove>},
+    {kGroupUsers, "access", "[OPTIONS]", "Show the rules of access for logins and jobs.",
+     agent::Verb::kUsers, plain<make_access>},
+    {kGroupUsers, "access set", "KEY=VALUE... [OPTIONS]",
+     "Change the rules of access for logins and jobs.", agent::Verb::kChangeUsers,
+     plain<make_access_set>},
+    {kGroupUsers, "users apply", "FILE [OPTIONS]",
+     "Change users, teams and rules to what a file says.", agent::Verb::kChangeUsers,
+     plain<make_users_apply>},
     {kGroupCluster, "init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
      agent::Verb::kFound, plain<make_init>},
     {kGroupCluster, "ticket", "[OPTIONS]", "Create and print a ticket that lets other hosts join.",
@@ -210,8 +239,36 @@ std::string answered_by(std::optional<agent::Verb> asks) {
 }
 
 /// Where the purposes begin in the overview.
-constexpr std::size_t kNameColumns = 19;
+constexpr std::size_t kNameColumns = 28;
 constexpr std::size_t kTypingErrorsMax = 2;
+
+/// Neighbours in kVerbs that share one line of the overview, which is one screen.
+struct SharedLine {
+  std::string_view first;  ///< The name of the first one.
+  std::size_t count = 0;
+  std::string_view names;
+  std::string_view purpose;
+};
+constexpr SharedLine kSharedLines[] = {
+    {"suspend", 2, "suspend|resume",
+     "Stop jobs and free their GPUs; resume them at their old place."},
+    {"hosts drain", 2, "hosts drain|undrain",
+     "Drain a host: no new job is placed there; undrain it."},
+    {"user list", 4, "user list|add|set|remove", "List, add, change and remove users."},
+    {"team list", 4, "team list|add|set|remove", "List, add, change and remove teams."},
+    {"access", 2, "access [set]", "Show or change the rules of access for logins and jobs."},
+    {"ticket list", 2, "ticket list|revoke",
+     "List tickets with their uses and rights; revoke one."},
+    {"keys", 2, "keys [rotate]", "List the keys of hosts and of the authority; replace them."},
+    {"quorum add", 2, "quorum add|remove", "Add a voter, or remove one."},
+    {"help", 2, "help [terms]", "List all verbs, show the help of one, or explain the words."},
+};
+
+const SharedLine* shared_line(std::string_view first) {
+  const auto* found = std::find_if(std::begin(kSharedLines), std::end(kSharedLines),
+                                   [&](const SharedLine& line) { return line.first == first; });
+  return found == std::end(kSharedLines) ? nullptr : found;
+}
 
 /// Two beside each other where they fit: the overview is one screen.
 std::string exit_code_lines(std::size_t columns) {
@@ -288,7 +345,7 @@ struct OtherName {
   std::string_view verb;
 };
 /// Names of other programs for the same verbs.
-constexpr std::array<OtherName, 28> kOtherNames = {{
+constexpr std::array<OtherName, 34> kOtherNames = {{
     {"ps", "jobs"},           {"status", "jobs"},
     {"queue", "jobs"},        {"squeue", "jobs"},
     {"list", "jobs"},         {"ls", "jobs"},
@@ -303,6 +360,9 @@ constexpr std::array<OtherName, 28> kOtherNames = {{
     {"inspect", "show"},      {"log", "logs"},
     {"drain", "hosts drain"}, {"undrain", "hosts undrain"},
     {"terms", "help terms"},  {"glossary", "help terms"},
+    {"users", "user list"},   {"user", "user list"},
+    {"teams", "team list"},   {"team", "team list"},
+    {"who", "whoami"},        {"id", "whoami"},
 }};
 
 /// "" when none is near.
@@ -425,15 +485,22 @@ std::string overview(const Screen& given) {
   std::string text = fitted(kMusterPurpose + std::string("\n"), 0, screen) +
                      "\nUsage: muster VERB [OPTIONS], or muster VERB --help\n\n";
   std::string_view group;
+  std::size_t shared = 0;
   for (const Entry& entry : kVerbs) {
+    if (shared > 0) {
+      --shared;
+      continue;
+    }
     if (entry.group != group) {
       group = entry.group;
       text += std::string(group) + ":\n";
     }
-    const std::string name = "  " + std::string(entry.name);
-    text += fitted(
-        name + std::string(kNameColumns - name.size(), ' ') + std::string(entry.purpose) + "\n",
-        kNameColumns, screen);
+    const SharedLine* line = shared_line(entry.name);
+    shared = line == nullptr ? 0 : line->count - 1;
+    const std::string name = "  " + std::string(line == nullptr ? entry.name : line->names);
+    text += fitted(name + std::string(kNameColumns - name.size(), ' ') +
+                       std::string(line == nullptr ? entry.purpose : line->purpose) + "\n",
+                   kNameColumns, screen);
   }
   return text + "\nExit codes:\n" + exit_code_lines(screen.columns) +
          "\nStart with: muster agent --gpus sim:8xH100, and muster init in another shell\n";

@@ -115,8 +115,9 @@ std::string summary_text(const agent::JobDetail& detail) {
       job.state + (job.is_doubtful ? "?" : "") +
       printable((said.empty() || said == job.state ? "" : ": " + said) +
                 missing_hosts_text(detail.attempts)) +
-      "\n" + "user       " + printable(job.user) + "\n" + "gpus       " +
-      printable(request_text(detail.spec.request)) + "\n" +
+      "\n" + "user       " + printable(job.user) + "\n" +
+      (detail.spec.team.empty() ? "" : "team       " + printable(detail.spec.team) + "\n") +
+      "gpus       " + printable(request_text(detail.spec.request)) + "\n" +
       request_lines_text(detail.spec.request) + "priority   " + std::to_string(job.priority) +
       "\n" +
       (agent::is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");
@@ -137,22 +138,31 @@ std::string summary_text(const agent::JobDetail& detail) {
 }
 
 /// Of a long variable --json has the rest.
-std::string spec_text(const scheduler::JobSpec& spec, const Screen& screen) {
-  const std::string hold =
-      spec.limits.keep_when_isolated
-          ? "keep (never stopped by silence)"
-          : or_default(spec.limits.hold, "default (10m over several hosts, 2m on one)");
-  std::string text = "command    " + shell_quoted(spec.command.argv) + "\n" +  //
-                     "directory  " + printable(spec.command.directory) + "\n";
-  for (const std::string& variable : spec.command.environment) {
-    const bool is_first = &variable == &spec.command.environment.front();
+std::string command_text(const agent::JobDetail& detail, const Screen& screen) {
+  if (detail.is_private) {
+    return "command    not shown: you may not read the output of this job\n";
+  }
+  const scheduler::Command& command = detail.spec.command;
+  std::string text = "command    " + shell_quoted(command.argv) + "\n" +  //
+                     "directory  " + printable(command.directory) + "\n";
+  for (const std::string& variable : command.environment) {
+    const bool is_first = &variable == &command.environment.front();
     const std::string line =
         (is_first ? "env        " : std::string(kTextColumn, ' ')) + shell_quoted(variable);
     text += (screen.columns == 0 ? line : truncate(line, screen.columns)) + "\n";
   }
-  return text + "retries    " + std::to_string(spec.retry.retries) + "\n" + "isolation  " + hold +
-         "\n" + "grace      " + format_duration(spec.limits.grace) + "\n" + "patience   " +
-         format_duration(spec.limits.patience) + ", then " +
+  return text;
+}
+
+std::string spec_text(const agent::JobDetail& detail, const Screen& screen) {
+  const scheduler::JobSpec& spec = detail.spec;
+  const std::string hold =
+      spec.limits.keep_when_isolated
+          ? "keep (never stopped by silence)"
+          : or_default(spec.limits.hold, "default (10m over several hosts, 2m on one)");
+  return command_text(detail, screen) + "retries    " + std::to_string(spec.retry.retries) + "\n" +
+         "isolation  " + hold + "\n" + "grace      " + format_duration(spec.limits.grace) + "\n" +
+         "patience   " + format_duration(spec.limits.patience) + ", then " +
          (spec.retry.on_lost_host == scheduler::OnLostHost::kWait ? "wait" : "requeue") + "\n" +
          "limit      " + or_default(spec.limits.time_limit, "none") + "\n";
 }
@@ -285,7 +295,7 @@ class Show final : public Verb {
     }
     // The command stays whole, to be copied.
     session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn, session.screen())
-                  << printable_lines(spec_text(detail->spec, session.screen()) +
+                  << printable_lines(spec_text(*detail, session.screen()) +
                                      output_text(detail->output_rule, session.last().answered_by));
     for (const agent::AttemptInfo& attempt : detail->attempts) {
       session.out() << attempt_text(attempt, session.screen());

@@ -189,6 +189,7 @@ void SubmitOptions::describe(Options& options) {
   options.number("--retries", retries_,
                  "Restart the job up to N times if its program fails, after a pause of 1s that "
                  "doubles each time, up to 1m");
+  options.text("--team", spec_.team, "Team of the job (default your first team)", "TEAM");
   options.integer("--priority", priority_, "Priority in the queue; higher runs first");
   options.value(
       "--array", [this](const std::string& text) { return accept_array(text); },

@@ -21,6 +21,8 @@ class Verb {
   CommonOptions common_;
 };
 
+std::unique_ptr<Verb> make_access();
+std::unique_ptr<Verb> make_access_set();
 std::unique_ptr<Verb> make_agent();
 std::unique_ptr<Verb> make_cancel();
 std::unique_ptr<Verb> make_completion();
@@ -55,12 +57,22 @@ std::unique_ptr<Verb> make_show();
 /// `args` are the verb's own arguments, for the line that repeats the submit.
 std::unique_ptr<Verb> make_submit(const std::vector<std::string>& args);
 std::unique_ptr<Verb> make_suspend();
+std::unique_ptr<Verb> make_team_add();
+std::unique_ptr<Verb> make_team_list();
+std::unique_ptr<Verb> make_team_remove();
+std::unique_ptr<Verb> make_team_set();
 std::unique_ptr<Verb> make_ticket();
 std::unique_ptr<Verb> make_ticket_list();
 std::unique_ptr<Verb> make_ticket_revoke();
 std::unique_ptr<Verb> make_usage();
+std::unique_ptr<Verb> make_user_add();
+std::unique_ptr<Verb> make_user_list();
+std::unique_ptr<Verb> make_user_remove();
+std::unique_ptr<Verb> make_user_set();
+std::unique_ptr<Verb> make_users_apply();
 std::unique_ptr<Verb> make_stats();
 std::unique_ptr<Verb> make_version();
+std::unique_ptr<Verb> make_whoami();
 std::unique_ptr<Verb> make_why();
 std::unique_ptr<Verb> make_why_host();
 

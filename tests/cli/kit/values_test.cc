@@ -401,7 +401,7 @@ TEST(Arguments, TheOverviewIsOneScreenOfGroups) {
       EXPECT_LE(line.size(), columns) << line;
       headings += line.ends_with(":") ? line + " " : "";
     }
-    EXPECT_EQ(headings, "Jobs: Hosts: Cluster: This agent: Help: Exit codes: ");
+    EXPECT_EQ(headings, "Jobs: Hosts: Users: Cluster: This agent: Help: Exit codes: ");
     if (columns == 100) {
       EXPECT_LE(count, 60U);
     }
