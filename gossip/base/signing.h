@@ -2,7 +2,8 @@
 // Signer, Verifier and KeyMaker are the interfaces of signatures. Production signs with Ed25519
 // (agent/edge/disk/host_key). The simulator has a stand-in, and gives each signer to its owner
 // alone. A machine signs its own records, at tens of microseconds each. The edges verify, once a
-// record; a machine never does.
+// record; a machine never does, but for the signatures of people (gossip/ssh), which each voter
+// verifies while it applies an entry.
 
 #include <cstddef>
 #include <memory>
@@ -17,6 +18,8 @@ namespace muster::gossip {
 inline constexpr std::size_t kSignatureBytes = 64;
 inline constexpr std::size_t kPublicKeyBytesMax = 32;
 inline constexpr std::size_t kDigestBytes = 16;
+inline constexpr std::size_t kSha256Bytes = 32;
+inline constexpr std::size_t kSha512Bytes = 64;
 
 /// Signs as one host or as the cluster authority. The same words give the same signature.
 class Signer {
@@ -42,6 +45,9 @@ class Verifier {
   virtual std::string link_key_of(std::string_view public_key) const = 0;
   /// The collision-resistant digest of any words, of kDigestBytes.
   virtual std::string digest(std::string_view words) const = 0;
+  /// The hashes of SSH (FIPS 180-4), of kSha256Bytes and kSha512Bytes.
+  virtual std::string sha256(std::string_view words) const = 0;
+  virtual std::string sha512(std::string_view words) const = 0;
   /// Seals a secret: only the signer of that key can open it. "" if `public_key` is no key.
   virtual std::string seal(std::string_view public_key, std::string_view secret) const = 0;
 };

@@ -22,6 +22,8 @@ static_assert(HostKey::kSeedBytes == crypto_sign_SEEDBYTES);
 static_assert(HostKey::kPublicKeyBytes == crypto_sign_PUBLICKEYBYTES);
 static_assert(HostKey::kPublicKeyBytes == gossip::kPublicKeyBytesMax);
 static_assert(gossip::kSignatureBytes == crypto_sign_BYTES);
+static_assert(gossip::kSha256Bytes == crypto_hash_sha256_BYTES);
+static_assert(gossip::kSha512Bytes == crypto_hash_sha512_BYTES);
 
 Result<HostKey> HostKey::load_or_make(const crdt::Records& records) {
   if (sodium_init() < 0) {
@@ -118,6 +120,18 @@ std::string HostKeyVerifier::digest(std::string_view words) const {
   crypto_generichash(reinterpret_cast<std::uint8_t*>(digest.data()), digest.size(), raw(words),
                      words.size(), nullptr, 0);
   return digest;
+}
+
+std::string HostKeyVerifier::sha256(std::string_view words) const {
+  std::string hash(gossip::kSha256Bytes, '\0');
+  crypto_hash_sha256(reinterpret_cast<std::uint8_t*>(hash.data()), raw(words), words.size());
+  return hash;
+}
+
+std::string HostKeyVerifier::sha512(std::string_view words) const {
+  std::string hash(gossip::kSha512Bytes, '\0');
+  crypto_hash_sha512(reinterpret_cast<std::uint8_t*>(hash.data()), raw(words), words.size());
+  return hash;
 }
 
 std::string HostKeyVerifier::seal(std::string_view public_key, std::string_view secret) const {

@@ -66,6 +66,8 @@ class HostKeyVerifier final : public gossip::Verifier {
   /// libsodium makes box and signature pairs of a seed that convert into each other.
   std::string link_key_of(std::string_view public_key) const override;
   std::string digest(std::string_view words) const override;
+  std::string sha256(std::string_view words) const override;
+  std::string sha512(std::string_view words) const override;
   std::string seal(std::string_view public_key, std::string_view secret) const override;
 };
 

@@ -73,6 +73,8 @@ class Remembering final : public gossip::Verifier {
     return verifier_->link_key_of(public_key);
   }
   std::string digest(std::string_view words) const override { return verifier_->digest(words); }
+  std::string sha256(std::string_view words) const override { return verifier_->sha256(words); }
+  std::string sha512(std::string_view words) const override { return verifier_->sha512(words); }
   std::string seal(std::string_view public_key, std::string_view secret) const override {
     return verifier_->seal(public_key, secret);
   }

@@ -42,6 +42,8 @@ class Counting final : public gossip::Verifier {
   HostId host_of(std::string_view key) const override { return kKeys.host_of(key); }
   std::string link_key_of(std::string_view key) const override { return kKeys.link_key_of(key); }
   std::string digest(std::string_view words) const override { return kKeys.digest(words); }
+  std::string sha256(std::string_view words) const override { return kKeys.sha256(words); }
+  std::string sha512(std::string_view words) const override { return kKeys.sha512(words); }
   std::string seal(std::string_view key, std::string_view secret) const override {
     return kKeys.seal(key, secret);
   }

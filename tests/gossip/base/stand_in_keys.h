@@ -39,14 +39,13 @@ class StandInVerifier final : public Verifier {
     return std::string(public_key);
   }
   std::string digest(std::string_view words) const override {
-    std::string digest;
-    for (const std::uint64_t seed : {1U, 2U}) {
-      const std::uint64_t hash = hash_of(words, seed);
-      for (std::size_t i = 0; i < sizeof hash; ++i) {
-        digest += static_cast<char>(hash >> (8 * i));
-      }
-    }
-    return digest;
+    return hashes_of(words, 1, kDigestBytes);
+  }
+  std::string sha256(std::string_view words) const override {
+    return hashes_of(words, 3, kSha256Bytes);
+  }
+  std::string sha512(std::string_view words) const override {
+    return hashes_of(words, 7, kSha512Bytes);
   }
   std::string seal(std::string_view public_key, std::string_view secret) const override {
     return "to " + std::string(public_key) + ":" + std::string(secret);
@@ -54,6 +53,17 @@ class StandInVerifier final : public Verifier {
 
  private:
   friend class StandInSigner;
+  /// Hashes by `seed`, `seed` + 1 and on, until there are so many bytes.
+  static std::string hashes_of(std::string_view words, std::uint64_t seed, std::size_t size_bytes) {
+    std::string bytes;
+    for (; bytes.size() < size_bytes; ++seed) {
+      const std::uint64_t hash = hash_of(words, seed);
+      for (std::size_t i = 0; i < sizeof hash; ++i) {
+        bytes += static_cast<char>(hash >> (8 * i));
+      }
+    }
+    return bytes;
+  }
   static std::string signature_of(std::string_view public_key, std::string_view words) {
     constexpr std::uint64_t kSecret = 0x5ec5e75ec5e75ec5U;
     const std::uint64_t hash = hash_of(words, hash_of(public_key, kSecret));

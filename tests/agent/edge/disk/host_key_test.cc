@@ -46,6 +46,14 @@ TEST(HostKey, SignaturesVerifyAndForgeriesDoNot) {
   EXPECT_FALSE(HostKeyVerifier().verify(key.public_key(), "message", "short"));
 }
 
+TEST(HostKey, TheHashesAreThoseOfTheStandard) {
+  // FIPS 180-4, of the word "abc".
+  EXPECT_TRUE(HostKeyVerifier().sha256("abc").starts_with("\xba\x78\x16\xbf\x8f\x01\xcf\xea"));
+  EXPECT_EQ(HostKeyVerifier().sha256("").size(), gossip::kSha256Bytes);
+  EXPECT_TRUE(HostKeyVerifier().sha512("abc").starts_with("\xdd\xaf\x35\xa1\x93\x61\x7a\xba"));
+  EXPECT_EQ(HostKeyVerifier().sha512("").size(), gossip::kSha512Bytes);
+}
+
 TEST(HostKeyMaker, TheSeedOfALinkAlsoSignsAndShowsItsLinkKey) {
   const HostKeyMaker maker;
   const std::string seed = maker.make_seed();

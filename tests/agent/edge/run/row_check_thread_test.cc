@@ -43,6 +43,8 @@ class Counting final : public gossip::Verifier {
     return stand_in_.link_key_of(key);
   }
   std::string digest(std::string_view words) const override { return stand_in_.digest(words); }
+  std::string sha256(std::string_view words) const override { return stand_in_.sha256(words); }
+  std::string sha512(std::string_view words) const override { return stand_in_.sha512(words); }
   std::string seal(std::string_view key, std::string_view secret) const override {
     return stand_in_.seal(key, secret);
   }
@@ -66,6 +68,8 @@ class Waiting final : public gossip::Verifier {
     return stand_in_.link_key_of(key);
   }
   std::string digest(std::string_view words) const override { return stand_in_.digest(words); }
+  std::string sha256(std::string_view words) const override { return stand_in_.sha256(words); }
+  std::string sha512(std::string_view words) const override { return stand_in_.sha512(words); }
   std::string seal(std::string_view key, std::string_view secret) const override {
     return stand_in_.seal(key, secret);
   }
