@@ -18,6 +18,7 @@ struct Room {
 const std::vector<Room>& rooms() {
   static const std::vector<Room> kRooms = {
       {"gossip/base", {}},
+      {"gossip/ssh", {"gossip/base"}},
       {"gossip/wire", {"gossip/base"}},
       {"gossip/spread", {"gossip/wire"}},
       {"gossip/edge", {"gossip/spread"}},
@@ -26,7 +27,7 @@ const std::vector<Room>& rooms() {
       {"crdt/store", {"crdt/rows", "crdt/disk", "gossip/spread"}},
       {"crdt/edge", {"crdt/disk"}},
       {"membership", {"crdt/rows", "gossip/spread"}},
-      {"scheduler/protocol", {"gossip/wire"}},
+      {"scheduler/protocol", {"gossip/wire", "gossip/ssh"}},
       {"scheduler/raft", {"crdt/disk"}},
       {"scheduler/access", {"scheduler/protocol"}},
       {"scheduler/state", {"scheduler/access"}},
