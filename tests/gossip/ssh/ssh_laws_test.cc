@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include "gossip/base/base64.h"
+#include "gossip/ssh/ssh_private_key.h"
 #include "gossip/ssh/ssh_signature.h"
 #include "gossip/ssh/ssh_wire.h"
 #include "tests/gossip/ssh/ssh_samples.h"
@@ -111,6 +112,7 @@ TEST(SshLaws, RandomBytesHarmNoReader) {
     RC_ASSERT(!ssh_key_of_blob(bytes).has_value());
     RC_ASSERT(!ssh_key_of_line(bytes).has_value());
     RC_ASSERT(!ssh_key_of_line("ssh-ed25519 " + to_base64(bytes, Base64::kPadded)).has_value());
+    RC_ASSERT(!ssh_private_key_in(bytes, "k").has_value());
     SshReader in(bytes);
     for (int i = 0; i < 40; ++i) {
       in.string();

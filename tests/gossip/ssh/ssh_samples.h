@@ -30,6 +30,17 @@ inline constexpr std::string_view kAdaKeyFile =
     "AAAEAm1Z4Gne2nVvU1qQjh47fl4THwCWF1EB468cf2df5CsRXoBukR7YhJr3nFH3WLKa2F\n"
     "0golR9v03AZhsd/OFAB4AAAAC2FkYUBleGFtcGxlAQI=\n"
     "-----END OPENSSH PRIVATE KEY-----\n";
+/// Of another key, whose passphrase is "pass".
+inline constexpr std::string_view kLockedKeyFile =
+    "-----BEGIN OPENSSH PRIVATE KEY-----\n"
+    "b3BlbnNzaC1rZXktdjEAAAAACmFlczI1Ni1jdHIAAAAGYmNyeXB0AAAAGAAAABCH0913wU\n"
+    "fVNZzs6ObLtnB5AAAAEAAAAAEAAAAzAAAAC3NzaC1lZDI1NTE5AAAAIFZJtOnyiyj7Phrr\n"
+    "YAU0bt2ef285j6eipdVsSHdxQH7kAAAAoGUjT+OahfQyZzndmziz9lZYtTZfdGGxocPJ2O\n"
+    "sa0kd37aBq+h1BVXGxz2I4qO9NYz/Q1hkUHlevZigA40INeTPRjUujt0IK5QtbYONPrqWl\n"
+    "nRXCZvz3gzVmw56t1EcZgidXCzBSWdKAbY0fA5sdKymtlavU+qVngvPYv7PvyP6cZhmGVT\n"
+    "wDOivZ6jr3Hhp+uWS18mkDTW1tgyoqT/N8/8s=\n"
+    "-----END OPENSSH PRIVATE KEY-----\n";
+
 inline constexpr std::string_view kSignedMessage = "drain host n7\n";
 inline constexpr std::string_view kSignedNamespace = "muster-request@example";
 /// ssh-keygen -Y sign -n muster-request@example, by the key of kAdaLine.
