@@ -95,7 +95,8 @@ std::string why_not_secret(int descriptor) {
   return "a file of mode " + mode_text(facts.st_mode) + ", open to other users";
 }
 
-Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) {
+Result<std::string> read_secret(const std::string& path, std::size_t bytes_max,
+                                std::string_view harm) {
   const bool is_stdin = path == "-";
   const int file = is_stdin ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (file < 0) {
@@ -105,12 +106,12 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max) 
   Result<std::string> text =
       open_to.empty()
           ? read_all(file, path, bytes_max)
-          : Result<std::string>(Error{
-                ErrorCode::kDenied,
-                (is_stdin ? "stdin is " : path + " is ") + open_to +
-                    ": anyone who read it can join; if you are sure that no other user did, make " +
-                    (is_stdin ? std::string("that file") : "it") +
-                    " yours alone (chown, chmod 600)"});
+          : Result<std::string>(
+                Error{ErrorCode::kDenied, (is_stdin ? "stdin is " : path + " is ") + open_to +
+                                              ": " + std::string(harm) +
+                                              "; if you are sure that no other user did, make " +
+                                              (is_stdin ? std::string("that file") : "it") +
+                                              " yours alone (chown, chmod 600)"});
   if (!is_stdin) {
     close(file);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "gossip/base/result.h"
 
@@ -10,8 +11,9 @@ namespace muster::gossip {
 
 /// The text of the file, at most `bytes_max` of it; of stdin for "-". kDenied: the file is regular
 /// and why_not_secret() has a reason. kInvalid: it cannot be read. Other files than regular ones,
-/// such as pipes, are read as they come.
-Result<std::string> read_secret(const std::string& path, std::size_t bytes_max);
+/// such as pipes, are read as they come. `harm` is what others can do with the secret, for people.
+Result<std::string> read_secret(const std::string& path, std::size_t bytes_max,
+                                std::string_view harm = "anyone who read it can join");
 /// Makes the file with mode 0600, or replaces a regular file. kInvalid says why not; a file that
 /// was at the path stays.
 Status write_secret(const std::string& path, const std::string& text);

@@ -24,7 +24,7 @@ Error broken_key_file(const std::string& path) {
 }
 
 Error only_agent(const std::string& path, std::string_view why) {
-  return {ErrorCode::kDenied,
+  return {ErrorCode::kImpossible,
           path + std::string(why) + ": add it to ssh-agent (ssh-add " + path + ")"};
 }
 

@@ -35,8 +35,9 @@ struct SshPrivateKey {
 void wipe(std::string& secret);
 
 /// Parses the text of the file at `path`, which only the errors name. kInvalid: it is no such file,
-/// or it is cut off or damaged; its key is of a type that is not accepted. kDenied: the key is
-/// locked with a passphrase or is kept in a security key, so that only ssh-agent can sign with it.
+/// or it is cut off or damaged; its key is of a type that is not accepted. kImpossible: the key
+/// is locked with a passphrase or is kept in a security key, so that only ssh-agent can sign with
+/// it.
 Result<SshPrivateKey> ssh_private_key_in(std::string_view text, const std::string& path);
 /// The text of a key file that ssh-keygen reads. `check` is any number: the format holds it twice
 /// to show a wrong passphrase.

@@ -66,7 +66,7 @@ TEST(SshPrivateKeyTest, EveryLengthOfACommentIsPadded) {
 TEST(SshPrivateKeyTest, AKeyThatOnlyAnAgentCanUseSaysSo) {
   const auto locked = ssh_private_key_in(testing::kLockedKeyFile, "my/key");
   ASSERT_FALSE(locked.has_value());
-  EXPECT_EQ(locked.error().code, ErrorCode::kDenied);
+  EXPECT_EQ(locked.error().code, ErrorCode::kImpossible);
   EXPECT_EQ(locked.error().text,
             "my/key is locked with a passphrase: add it to ssh-agent (ssh-add my/key)");
   const auto token = ssh_private_key_in(file_of("none", blob_of(testing::security_key('s'))), "k");
