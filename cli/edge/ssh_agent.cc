@@ -24,7 +24,7 @@ constexpr std::uint8_t kIdentitiesAnswer = 12;
 constexpr std::uint8_t kSignRequest = 13;
 constexpr std::uint8_t kSignResponse = 14;
 /// The bound of OpenSSH's own client: room for some hundred keys.
-constexpr std::size_t kAnswerBytesMax = 256 * 1024;
+constexpr std::size_t kAnswerBytesMax = 262'144;
 constexpr std::size_t kLengthBytes = 4;
 
 Error unavailable(std::string text) {

@@ -1,6 +1,7 @@
 #include "gossip/base/base64.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace muster {
 namespace {

@@ -46,7 +46,7 @@ struct SshKeyLine {
 
 /// Parses the public key of RFC 4253, section 6.6. kInvalid: it is of another type, which the text
 /// names; or it is cut off, too long or has a tail. A key has one blob. The point is not checked:
-/// no signature verifies by a key whose point is not on the curve.
+/// no signature verifies by a key whose point is not on the curve or has a small order.
 Result<SshKey> ssh_key_of_blob(std::string_view blob);
 /// Precondition: the sizes of SshKey.
 std::string blob_of(const SshKey& key);

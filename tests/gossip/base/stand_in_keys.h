@@ -80,6 +80,8 @@ class StandInSigner final : public Signer {
   /// `said` records the words that it signs; it may be null, else it outlives this.
   explicit StandInSigner(HostId host, SignedWords* said = nullptr)
       : host_(host), key_(host.bytes()), said_(said) {}
+  /// Signs by any key that is not of a host.
+  explicit StandInSigner(std::string key) : key_(std::move(key)), said_(nullptr) {}
   std::string sign(std::string_view words) const override {
     if (said_ != nullptr) {
       said_->emplace(host_, hash_of(words, 0));
@@ -104,6 +106,13 @@ class StandInSigner final : public Signer {
 
 inline std::shared_ptr<const Signer> signer_of(HostId host) {
   return std::make_shared<StandInSigner>(host);
+}
+
+/// The signer of a person, whose SSH key has the size of a real one. Persons of different names
+/// have different keys if the first 32 letters differ.
+inline std::shared_ptr<const Signer> signer_of_person(std::string name) {
+  name.resize(kPublicKeyBytesMax, '.');
+  return std::make_shared<StandInSigner>(std::move(name));
 }
 
 /// Makes numbered seeds that hold the id of their owner: sixteen bytes, the id of their signer.

@@ -7,6 +7,7 @@
 
 #include "gossip/ssh/ssh_armor.h"
 #include "gossip/ssh/ssh_wire.h"
+#include "tests/gossip/base/stand_in_keys.h"
 #include "tests/gossip/ssh/ssh_samples.h"
 
 namespace muster::gossip {
@@ -145,6 +146,30 @@ TEST(SshSignatureTest, OfAnRsaKeyItIsRefusedByTheType) {
                                .string(SshWriter().string("rsa-sha2-512").string("s").take())
                                .take();
   EXPECT_TRUE(ssh_signature_of_blob(blob).error().text.starts_with("keys of type ssh-rsa"));
+}
+
+TEST(SshSignatureTest, AKeyOfSmallOrderVerifiesNothing) {
+  // The neutral point as the key and in the signature, and the scalar 0: a verifier that checks
+  // only the equation believes this under every message.
+  const std::string neutral = '\1' + std::string(31, '\0');
+  SshSignature forged;
+  forged.key.point = neutral;
+  forged.name_space = kSignedNamespace;
+  forged.bytes = neutral + std::string(32, '\0');
+  EXPECT_NE(why_not(forged, forged.key), "");
+}
+
+TEST(SshSignatureTest, TheStandInsOfTheSimulatorSignToo) {
+  const testing::StandInVerifier stand_in;
+  const SshSignature signature =
+      sign_ssh(*testing::signer_of_person("ada"), kSignedNamespace, kSignedMessage, stand_in);
+  EXPECT_EQ(ssh_signature_of_blob(blob_of(signature)).value(), signature);
+  const auto counts_for = [&](std::string_view message) {
+    return verify(signature, signature.key, kSignedNamespace, message, stand_in).has_value();
+  };
+  EXPECT_TRUE(counts_for(kSignedMessage));
+  EXPECT_FALSE(counts_for("another"));
+  EXPECT_NE(signature.key.point, testing::signer_of_person("bob")->public_key());
 }
 
 TEST(SshSignatureTest, TheArmorMayHaveOtherBreaksAndNothingElse) {
