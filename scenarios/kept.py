@@ -39,11 +39,13 @@ def start(story, base_port):
 
 def write_starters(lab):
     """A script for each agent, that starts it again after somebody killed it to see what happens."""
+    settings = " ".join(f"{name}={value}" for name, value in lab.own_settings().items())
     for name in lab.names:
         agent = lab[name]
         (DIRECTORY / f"{name}.sh").write_text(
             f"#!/bin/sh\ncd {shlex.quote(str(DIRECTORY))} || exit\n"
-            f"nohup {shlex.join(agent.command())} >>{shlex.quote(str(agent.log))} 2>&1 &\n",
+            f"{settings} nohup {shlex.join(agent.command())} "
+            f">>{shlex.quote(str(agent.log))} 2>&1 &\n",
             encoding="utf-8")
 
 

@@ -247,8 +247,8 @@ class Agent:
         log = open(self.log, "ab")
         self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                         start_new_session=True, cwd=self.lab.directory,
-                                        env={**os.environ, **self.lab.own_links(),
-                                             **self.environment})
+                                        env={**os.environ, **self.lab.own_settings(),
+                                             **self.lab.own_links(), **self.environment})
         log.close()
         if self.name == self.lab.names[0]:
             self.lab.found_soon()
@@ -349,6 +349,10 @@ class Lab:
     def own_links(self):
         """The machine's own links to sockets are not for a lab."""
         return {"MUSTER_RUNTIME_DIR": str(self.directory / "run")}
+
+    def own_settings(self):
+        """Labs are played as root as well, whose jobs run on agents that share their user alone."""
+        return {"MUSTER_SHARED_USER": "true"}
 
     def ticket_of(self, name):
         """The file that this agent finds a ticket in, when there is one."""

@@ -241,7 +241,7 @@ def tell(base_port, write=False):
     home = pathlib.Path(tempfile.mkdtemp(prefix="muster-tour-"))
     stage = Stage(home, base_port)
     environment = {**os.environ, "PATH": f"{MUSTER.parent}:{os.environ['PATH']}", "COLUMNS": "100",
-                   "MUSTER_RUNTIME_DIR": str(home / "run")}
+                   "MUSTER_RUNTIME_DIR": str(home / "run"), "MUSTER_SHARED_USER": "true"}
     steps = [step for path, heading in PLAYED for step in steps_of(path, heading)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # Its processes are ended below.
     began = time.monotonic()

@@ -169,11 +169,13 @@ struct AgentPersist {
   crdt::WriteBatch writes;
 };
 /// Start the supervisor of a token: it makes DATA/grants/<token>, holds MASTER_PORT if asked, and
-/// ends by itself if `hold` passes without RenewHold. Idempotent by token.
+/// ends by itself if `hold` passes without RenewHold. Idempotent by token. The host resolves `user`
+/// by name: LaunchFailed tells that its ranks may not run here.
 struct Prepare {
   Token token;
   bool hold_master_port = false;
   Duration hold{0};
+  std::string user{};  ///< JobSpec::user.
 };
 /// Start the ranks of `record`'s member of this host. Idempotent by token.
 struct Launch {

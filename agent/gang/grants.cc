@@ -111,7 +111,8 @@ void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& o
   if (mutant(SchedulerMutant::kTokenNotPersisted)) {
     stored.durable = GrantState::kReady;
   }
-  out.command(Prepare{token, stored.record.has_first_rank(steps_.self()), hold});
+  out.command(
+      Prepare{token, stored.record.has_first_rank(steps_.self()), hold, stored.record.spec.user});
 }
 
 void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {

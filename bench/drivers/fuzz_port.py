@@ -69,7 +69,8 @@ class Target:
         self.socket = str(directory / "data" / "agent.sock")
         self.ticket = directory / "ticket"
         self.environment = dict(os.environ, MUSTER_DATA_DIR=str(directory / "data"),
-                                MUSTER_RUNTIME_DIR=str(directory / "run"))
+                                MUSTER_RUNTIME_DIR=str(directory / "run"),
+                                MUSTER_SHARED_USER="true")
         self.process = subprocess.Popen(
             [str(MUSTER), "agent", "--name", "target", "--listen", f"127.0.0.1:{PORT}",
              "--data-dir", str(directory / "data"), "--gpus", "sim:8xH100"],

@@ -185,8 +185,10 @@ void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
 
 const std::vector<std::string>& agent_setting_names() {
   static const std::vector<std::string> names = {
-      "listen", "seeds",  "ticket",   "data_dir",  "gpus",     "name",        "rack",
-      "spine",  "labels", "log_json", "log_level", "log_file", "output_keep", "output_max"};
+      "listen",      "seeds",      "ticket",      "data_dir",
+      "gpus",        "name",       "rack",        "spine",
+      "labels",      "log_json",   "log_level",   "log_file",
+      "output_keep", "output_max", "shared_user", "system_users_may_run"};
   return names;
 }
 
@@ -216,6 +218,8 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
   options.log_file = lookup.text("log_file");
   read_output_rule(lookup, options);
+  options.users.is_shared = lookup.truth("shared_user");
+  options.users.system_users = parts_of(lookup.text("system_users_may_run"));
   if (const Status good = check_word_name(options.name, "host"); !good) {
     lookup.refuse(lookup.value("name", options.name), good);
   }
@@ -237,7 +241,9 @@ std::vector<std::string> settings_of_start(const AgentOptions& before, const Age
       {"spine", before.traits.spine == after.traits.spine},
       {"labels", before.traits.labels == after.traits.labels},
       {"log_json", before.log_json == after.log_json},
-      {"log_file", before.log_file == after.log_file}};
+      {"log_file", before.log_file == after.log_file},
+      {"shared_user", before.users.is_shared == after.users.is_shared},
+      {"system_users_may_run", before.users.system_users == after.users.system_users}};
   std::vector<std::string> names;
   for (const auto& [name, is_same] : settings) {
     if (!is_same) {

@@ -13,6 +13,13 @@
 
 namespace muster::cli {
 
+/// The users whose jobs an agent takes, beside those that it takes anyway.
+struct RankUsers {
+  bool is_shared = false;                 ///< All ranks run as the agent's user.
+  std::vector<std::string> system_users;  ///< Users with a uid below 1000 whose jobs may run.
+  bool operator==(const RankUsers&) const = default;
+};
+
 struct AgentOptions {
   gossip::Endpoint listen;         ///< Control port; port 0 = any, the agent prints it.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each; the edge resolves names once, at start.
@@ -27,6 +34,7 @@ struct AgentOptions {
   std::string log_file;          ///< Instead of stderr; "" = stderr.
   Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
+  RankUsers users{};             ///< Whose jobs run here, and as which user.
   std::string config_path;       ///< The file that was read; "" = none.
   /// The same once more, as file and environment say it by then.
   std::function<Result<AgentOptions>()> reread{};

@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<SettingWords, 14> kWords = {{
+constexpr std::array<SettingWords, 16> kWords = {{
     {"listen", "\"127.0.0.1:7450\"", true, "",
      "Address and control port to listen on; the next port carries bulk data. Port 0 picks free "
      "ones, which the agent prints."},
@@ -36,6 +36,12 @@ constexpr std::array<SettingWords, 14> kWords = {{
      "Keep the output of ended jobs on this host this long, at least 1m."},
     {"output_max", "\"4G\"", true, "",
      "Keep at most this much output of ended jobs; the oldest is deleted first."},
+    {"shared_user", "false", true, "",
+     "Take jobs of all users and run their ranks as the agent's user. Without it ranks of an agent "
+     "that is root run as the user of their job, never as root, and any other agent takes jobs of "
+     "its own user alone."},
+    {"system_users_may_run", "[\"backup\"]", false, "none",
+     "Users with a uid below 1000 whose jobs an agent that is root may run."},
 }};
 
 /// Comment lines of at most 80 columns.

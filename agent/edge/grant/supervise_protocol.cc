@@ -100,7 +100,7 @@ std::string encode_body(const DismissOrder&) {
 }
 
 std::string encode_body(const SupervisorStatus& status) {
-  gossip::Encoder out = begin(FrameType::kStatus, 8);
+  gossip::Encoder out = begin(FrameType::kStatus, 9);
   out.u64(static_cast<std::uint64_t>(status.phase)).boolean(status.has_namespace);
   out.u64(status.rank_count);
   scheduler::write(out, status.master);
@@ -110,7 +110,7 @@ std::string encode_body(const SupervisorStatus& status) {
   for (const DroppedOutput& one : status.dropped) {
     out.array(3).u64(one.rank).u64(one.lost_bytes).u64(one.surplus_bytes);
   }
-  return out.take();
+  return out.text(status.refusal).take();
 }
 
 LaunchOrder read_launch(gossip::Reader& in) {
@@ -158,6 +158,9 @@ SupervisorStatus read_status(gossip::Reader& in) {
   status.has_own_proc = in.left() == 0 || in.boolean();
   if (in.left() > 0) {
     status.dropped = read_dropped(in.array());
+  }
+  if (in.left() > 0) {
+    status.refusal = in.text();
   }
   return status;
 }

@@ -79,6 +79,9 @@ struct SupervisorStatus {
   /// False: ranks see the /proc of the host, where their own numbers are those of other processes.
   bool has_own_proc = true;
   std::vector<DroppedOutput> dropped;  ///< Of ranks that dropped any.
+  /// The reason, for people, that no rank may become the user of the job on this host; "" = one
+  /// may. With it the supervisor stays PREPARED and starts no rank.
+  std::string refusal{};
   bool operator==(const SupervisorStatus&) const = default;
 };
 

@@ -17,6 +17,7 @@
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/ranks/supervisor.h"
 #include "agent/edge/ranks/supervisor_log.h"
+#include "agent/edge/ranks/user_lookup.h"
 
 namespace muster::agent {
 namespace {
@@ -26,6 +27,7 @@ struct Arguments {
   int socket = -1;
   Duration hold{0};
   std::string listen_address;
+  RankUser user;
 };
 
 template <class T>
@@ -35,13 +37,18 @@ bool parse_number(const char* text, T& number) {
 }
 
 std::optional<Arguments> parse(int argc, char** argv) {
-  static constexpr int kArguments = 6;
+  static constexpr int kArguments = 8;
   Arguments arguments;
   std::int64_t hold = 0;
   if (argc != kArguments || !parse_number(argv[3], arguments.socket) ||
       !parse_number(argv[4], hold)) {
     return std::nullopt;
   }
+  const std::optional<RankUser::Kind> kind = rank_user_kind_of(argv[6]);
+  if (!kind.has_value()) {
+    return std::nullopt;
+  }
+  arguments.user = {*kind, argv[7]};
   arguments.directory = argv[2];
   arguments.hold = Duration(hold);
   arguments.listen_address = argv[5];
@@ -59,9 +66,12 @@ bool write_plain(const std::string& path, const std::string& text) {
 }
 
 /// Our children are in the new namespace afterwards; the first is its PID 1.
-bool enter_namespace() {
+bool enter_namespace(bool become_users) {
   if (unshare(CLONE_NEWPID) == 0) {
     return true;
+  }
+  if (become_users) {
+    return false;
   }
   const std::string uid = std::to_string(geteuid());
   const std::string gid = std::to_string(getegid());
@@ -83,6 +93,21 @@ bool enter_own_proc() {
          mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }
 
+/// The user that ranks become, as this host knows it, or why none may.
+RankPerson resolve(const RankUser& user) {
+  if (user.kind == RankUser::Kind::kAgent) {
+    return {};
+  }
+  Result<RankIdentity> found = look_up(user.name);
+  if (!found) {
+    return {std::nullopt, found.error().text};
+  }
+  if (std::optional<std::string> why_not = why_not_become(*found, user.kind)) {
+    return {std::nullopt, *std::move(why_not)};
+  }
+  return {*std::move(found), ""};
+}
+
 /// The parent's half: tells where the supervisor is, then lets it begin and goes away.
 [[noreturn]] void leave(pid_t supervisor, int barrier) {
   // Unknown it could not be watched, so it does not begin.
@@ -96,10 +121,11 @@ bool enter_own_proc() {
 
 }  // namespace
 
-bool can_make_pid_namespace() {
+bool can_make_pid_namespace(bool become_users) {
   const pid_t child = fork();
   if (child == 0) {
-    const bool can = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
+    const bool can =
+        unshare(CLONE_NEWPID) == 0 || (!become_users && unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0);
     _exit(can ? 0 : 1);
   }
   int status = 1;
@@ -111,7 +137,7 @@ int supervise_main(int argc, char** argv) {
   static constexpr int kConflict = 7;
   const std::optional<Arguments> arguments = parse(argc, argv);
   if (!arguments.has_value() || chdir(arguments->directory.c_str()) != 0) {
-    log_failure("usage: supervise DIRECTORY SOCKET_FD HOLD_NS LISTEN_ADDRESS");
+    log_failure("usage: supervise DIRECTORY SOCKET_FD HOLD_NS LISTEN_ADDRESS KIND USER");
     return kUsage;
   }
   fcntl(arguments->socket, F_SETFD, FD_CLOEXEC);
@@ -121,7 +147,7 @@ int supervise_main(int argc, char** argv) {
     return kConflict;
   }
   int barrier[2] = {-1, -1};
-  const bool has_namespace = enter_namespace();
+  const bool has_namespace = enter_namespace(arguments->user.kind != RankUser::Kind::kAgent);
   if (pipe2(barrier, O_CLOEXEC) != 0) {
     return 1;
   }
@@ -138,12 +164,16 @@ int supervise_main(int argc, char** argv) {
   char byte = 0;
   const bool may_begin = read(barrier[0], &byte, 1) == 1;
   close(barrier[0]);
+  if (!may_begin) {
+    _exit(1);
+  }
   if (!has_namespace) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   const bool has_own_proc = has_namespace && enter_own_proc();
-  Supervisor supervisor(arguments->socket, arguments->hold, {has_namespace, has_own_proc});
-  if (!may_begin || !supervisor.open(arguments->listen_address)) {
+  Supervisor supervisor(arguments->socket, arguments->hold, {has_namespace, has_own_proc},
+                        resolve(arguments->user));
+  if (!supervisor.open(arguments->listen_address)) {
     _exit(1);
   }
   supervisor.run();

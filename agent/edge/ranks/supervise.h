@@ -20,15 +20,18 @@
 
 namespace muster::agent {
 
-/// The main of `muster supervise DIRECTORY SOCKET_FD HOLD_NS LISTEN_ADDRESS`: argv[0] is the
-/// executable, argv[1] "supervise". LISTEN_ADDRESS is the address MASTER_PORT is held on, "-" when
-/// rank 0 is elsewhere. Started by rank_supervisor only. Returns an exit status when it could not
-/// start; otherwise it leaves by _exit.
+/// The main of `muster supervise DIRECTORY SOCKET_FD HOLD_NS LISTEN_ADDRESS KIND USER`: argv[0] is
+/// the executable, argv[1] "supervise". LISTEN_ADDRESS is the address MASTER_PORT is held on, "-"
+/// when rank 0 is elsewhere. KIND and USER are those of a RankUser. It resolves USER before its
+/// first word to the agent, which tells whether ranks may become that user. Started by
+/// rank_supervisor only. Returns an exit status when it could not start; otherwise it leaves by
+/// _exit.
 int supervise_main(int argc, char** argv);
 
 /// Whether a supervisor started now would get a PID namespace. Where it is denied, ranks die with
 /// their supervisor, but what they forked away may live on: such a host takes only jobs that
-/// silence never ends.
-bool can_make_pid_namespace();
+/// silence never ends. `become_users`: ranks become other users, which a namespace that maps one
+/// user does not allow.
+bool can_make_pid_namespace(bool become_users);
 
 }  // namespace muster::agent

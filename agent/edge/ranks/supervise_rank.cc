@@ -31,7 +31,7 @@ constexpr int kNotFound = 127;
 /// Of a path, so that what is wrong with it still fits into the detail.
 constexpr std::size_t kDirectoryBytesShown = 64;
 
-enum class Stage : int { kOutput = 0, kDirectory = 1, kExec = 2 };
+enum class Stage : int { kOutput = 0, kUser = 1, kDirectory = 2, kExec = 3 };
 
 /// Another host, or this one at another time, may well execute the same command.
 bool is_shortage(int code) {
@@ -41,8 +41,9 @@ bool is_shortage(int code) {
 /// The record that the child writes into the exec pipe, whole or not at all.
 struct Failure {
   Stage stage = Stage::kExec;
-  int code = 0;                                             ///< errno
-  std::array<char, scheduler::kDetailBytesMax + 1> text{};  ///< For kExec; ends with a zero.
+  int code = 0;  ///< errno
+  /// For kUser and kExec; ends with a zero.
+  std::array<char, scheduler::kDetailBytesMax + 1> text{};
 };
 static_assert(sizeof(Failure) <= PIPE_BUF);
 
@@ -54,6 +55,17 @@ Failure failure_of_exec(const std::string& program, int code) {
   const ExecFailure found = exec_failure(program, path == nullptr ? kPathOfExec : path, code);
   Failure failure{Stage::kExec, found.code, {}};
   found.text.copy(failure.text.data(), failure.text.size() - 1);
+  return failure;
+}
+
+/// Of a login name, so that what failed still fits into the detail.
+constexpr std::size_t kUserBytesShown = 64;
+
+Failure failure_of_user(const std::string& name, const DropFailure& found) {
+  Failure failure{Stage::kUser, found.code, {}};
+  const std::string text = "cannot become user " + end_of(name, kUserBytesShown) + ": " +
+                           text_of(found.step) + ": " + errno_text(found.code);
+  text.copy(failure.text.data(), failure.text.size() - 1);
   return failure;
 }
 
@@ -108,34 +120,62 @@ struct Program {
   scheduler::SubmitShell shell;
 };
 
+/// A program opens /dev/stderr as a file: its pipes belong to the user that it becomes.
+bool give_output(const std::optional<RankIdentity>& identity) {
+  return !identity.has_value() || (fchown(STDOUT_FILENO, identity->uid, identity->gid) == 0 &&
+                                   fchown(STDERR_FILENO, identity->uid, identity->gid) == 0);
+}
+
+/// A change of the user forgets the request, and a parent that died before it sends no signal.
+bool dies_with(pid_t supervisor) {
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == supervisor;
+}
+
+/// Execs the program. Returns only if that failed, or a step before it.
+Failure try_to_become(Program& program, const RankOutput& output, const RankBirth& birth,
+                      pid_t supervisor) {
+  if (!redirect(output) || !give_output(birth.identity)) {
+    return {Stage::kOutput, errno, {}};
+  }
+  if (birth.identity.has_value()) {
+    if (const std::optional<DropFailure> failed = drop_to(*birth.identity, birth.calls)) {
+      return failure_of_user(birth.identity->name, *failed);
+    }
+  }
+  if (birth.dies_with_parent && !dies_with(supervisor)) {
+    _exit(kCannotExecute);
+  }
+  if (chdir(program.directory.c_str()) != 0) {
+    return {Stage::kDirectory, errno, {}};
+  }
+  become_shell(program.shell);
+  environ = program.environment.data();
+  execvp(program.argv[0], program.argv.data());
+  return failure_of_exec(program.argv[0], errno);
+}
+
 /// Between fork and exec. Never returns.
-[[noreturn]] void become(Program& program, const RankOutput& output, int pipe) {
+[[noreturn]] void become(Program& program, const RankOutput& output, const RankBirth& birth,
+                         pid_t supervisor, int pipe) {
   setsid();
   restore_signals();
-  Failure failure;
-  if (!redirect(output)) {
-    failure = {Stage::kOutput, errno, {}};
-  } else if (chdir(program.directory.c_str()) != 0) {
-    failure = {Stage::kDirectory, errno, {}};
-  } else {
-    become_shell(program.shell);
-    environ = program.environment.data();
-    execvp(program.argv[0], program.argv.data());
-    failure = failure_of_exec(program.argv[0], errno);
-  }
+  const Failure failure = try_to_become(program, output, birth, supervisor);
   const ssize_t ignored = write(pipe, &failure, sizeof failure);
   _exit(ignored > 0 ? kNotFound : kCannotExecute);
 }
 
 }  // namespace
 
-void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent) {
+void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, const RankBirth& birth) {
   result_.rank = plan.rank;
   const std::string name = "rank-" + std::to_string(plan.rank);
   log_ = name + ".log";
   directory_ = order.directory.empty() ? "/" : order.directory;
   std::vector<std::string> variables = order.environment;
   variables.insert(variables.end(), plan.environment.begin(), plan.environment.end());
+  if (birth.identity.has_value()) {
+    variables = environment_of(*birth.identity, variables);
+  }
   Program program{directory_, pointers_to(order.argv), pointers_to(variables), order.shell};
   if (order.argv.empty()) {
     end(RankResult::Kind::kNotStarted, kCannotExecute, "no command");
@@ -159,11 +199,7 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, bool 
   sigprocmask(SIG_SETMASK, &all, &before);
   pid_ = fork();
   if (pid_ == 0) {
-    // A parent that died before the request sends no signal for it.
-    if (dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)) {
-      _exit(kCannotExecute);
-    }
-    become(program, output_, write_end.get());
+    become(program, output_, birth, supervisor, write_end.get());
   }
   const int fork_error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -186,7 +222,8 @@ void SupervisedRank::on_exec_decided() {
   if (count != static_cast<ssize_t>(sizeof failure)) {
     return;
   }
-  const bool is_hosts = failure.stage == Stage::kOutput || is_shortage(failure.code);
+  const bool is_hosts =
+      failure.stage == Stage::kOutput || failure.stage == Stage::kUser || is_shortage(failure.code);
   const bool is_absent = failure.stage == Stage::kExec && failure.code == ENOENT;
   const int code = is_hosts ? kHostFault : is_absent ? kNotFound : kCannotExecute;
   switch (failure.stage) {
@@ -198,6 +235,7 @@ void SupervisedRank::on_exec_decided() {
           "working directory " + end_of(directory_, kDirectoryBytesShown) + ": " +
               errno_text(failure.code));
       return;
+    case Stage::kUser:
     case Stage::kExec:
       end(RankResult::Kind::kNotStarted, code, failure.text.data());
       return;

@@ -8,17 +8,27 @@
 #include <optional>
 #include <string>
 
+#include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/ranks/rank_identity.h"
 #include "agent/edge/ranks/rank_output.h"
 
 namespace muster::agent {
 
+/// The way in which the child of a supervisor becomes a rank.
+struct RankBirth {
+  const std::optional<RankIdentity>& identity;  ///< nullopt: it stays the supervisor's user.
+  bool dies_with_parent = false;                ///< Where no PID namespace does it.
+  const DropCalls& calls = kernel_calls();      ///< By which it becomes `identity`.
+};
+
 class SupervisedRank {
  public:
   /// Forks. The child leads a session and process group of its own, reads /dev/null and writes to
-  /// pipes that copy_output() empties into rank-N.log in the present directory. `dies_with_parent`:
-  /// where no PID namespace does it.
-  void start(const RankPlan& plan, const LaunchOrder& order, bool dies_with_parent);
+  /// pipes that copy_output() empties into rank-N.log in the present directory. A child that cannot
+  /// become its identity in every respect ends as not started, for the host's sake. It goes to the
+  /// job's directory as that user: a file server may show it to nobody else, root included.
+  void start(const RankPlan& plan, const LaunchOrder& order, const RankBirth& birth);
 
   /// Readable once exec is decided; -1 when it is, or before start().
   int exec_pipe() const { return exec_pipe_.get(); }

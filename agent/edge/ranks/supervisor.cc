@@ -32,8 +32,9 @@ bool is_good(const Status& status) {
 
 }  // namespace
 
-Supervisor::Supervisor(int agent_socket, Duration hold, SupervisorSpace space)
+Supervisor::Supervisor(int agent_socket, Duration hold, SupervisorSpace space, RankPerson person)
     : space_(space),
+      person_(std::move(person)),
       processes_(space.has_namespace),
       timer_(boot_now() + hold),
       agent_(agent_socket) {}
@@ -123,7 +124,7 @@ void Supervisor::on_time() {
 }
 
 void Supervisor::obey(const LaunchOrder& order) {
-  if (phase_ != Phase::kPrepared) {
+  if (phase_ != Phase::kPrepared || !person_.refusal.empty()) {
     return;
   }
   // Exists before the first exec: a grant with it and without evidence is lost, not never run. A
@@ -138,7 +139,7 @@ void Supervisor::obey(const LaunchOrder& order) {
   grace_ = order.grace;
   timer_.prolong(order.hold_until);
   for (const RankPlan& plan : order.ranks) {
-    ranks_.emplace_back().start(plan, order, !space_.has_namespace);
+    ranks_.emplace_back().start(plan, order, {person_.identity, !space_.has_namespace});
     if (ranks_.back().has_ended()) {
       evidence_.add(ranks_.back().result());
     }
@@ -269,7 +270,7 @@ void Supervisor::tell() {
   }
   agent_.tell({phase_, space_.has_namespace, static_cast<std::uint32_t>(ranks_.size()),
                master_.endpoint(), timer_.hold_until(), evidence_.results(), space_.has_own_proc,
-               std::move(dropped)});
+               std::move(dropped), person_.refusal});
 }
 
 }  // namespace muster::agent

@@ -14,9 +14,11 @@
 #include <poll.h>
 
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/ranks/agent_line.h"
 #include "agent/edge/ranks/exit_evidence.h"
@@ -33,9 +35,15 @@ struct SupervisorSpace {
   bool has_own_proc = false;   ///< /proc here is that of this namespace.
 };
 
+/// The user that ranks become. Without an identity and a refusal they run as this process does.
+struct RankPerson {
+  std::optional<RankIdentity> identity{};
+  std::string refusal{};  ///< SupervisorStatus::refusal
+};
+
 class Supervisor {
  public:
-  Supervisor(int agent_socket, Duration hold, SupervisorSpace space);
+  Supervisor(int agent_socket, Duration hold, SupervisorSpace space, RankPerson person);
   /// `listen_address`: where MASTER_PORT is held, "-" when rank 0 is elsewhere. False: it said why.
   bool open(const std::string& listen_address);
   [[noreturn]] void run();
@@ -59,6 +67,7 @@ class Supervisor {
   void tell();
 
   const SupervisorSpace space_;
+  const RankPerson person_;
   const GrantProcesses processes_;
   SupervisorStatus::Phase phase_ = SupervisorStatus::Phase::kPrepared;
   bool is_keep_ = false;

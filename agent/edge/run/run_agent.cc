@@ -18,6 +18,7 @@
 #include "agent/edge/disk/data_directory.h"
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/event_log.h"
+#include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/host/gpu_inventory.h"
 #include "agent/edge/host/kernel_labels.h"
@@ -236,6 +237,10 @@ Login own_login() {
   return {geteuid(), entry == nullptr ? std::to_string(geteuid()) : entry->pw_name};
 }
 
+RankUserRule rank_user_rule(const RunOptions& options) {
+  return {own_login().name, geteuid() == 0, options.is_shared_user, options.system_users};
+}
+
 /// The membership on disk; else blocks until there is one. nullopt if asked to end meanwhile.
 Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options, const HostKey& key,
                                                       DataDirectory& data, int stop_fd,
@@ -319,7 +324,7 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
   node.addresses.bulk = transport.bulk_endpoint();
   node.unix_ms = unix_now_ms();
   node.clients.login = own_login();
-  node.hardware.has_namespaces = can_make_pid_namespace();
+  node.hardware.has_namespaces = can_make_pid_namespace(geteuid() == 0 && !options.is_shared_user);
   if (!node.hardware.has_namespaces) {
     log_event({Severity::kWarn,
                "no_pid_namespaces",
@@ -335,6 +340,7 @@ RankSupervisorsOptions supervisors_options(const RunOptions& options, const Node
   supervisors.address = node.addresses.control;
   supervisors.kept.rule = rule;
   supervisors.expects_namespaces = node.hardware.has_namespaces;
+  supervisors.users = rank_user_rule(options);
   return supervisors;
 }
 
@@ -426,9 +432,12 @@ void raise_file_limit() {
   }
 }
 
-void warn_of_open_doors() {
-  if (geteuid() == 0) {
-    log_event({Severity::kWarn, "ranks_run_as_root", {{"advice", "start the agent as a user"}}});
+void warn_of_open_doors(const RunOptions& options) {
+  if (options.is_shared_user) {
+    log_event({Severity::kWarn,
+               geteuid() == 0 ? "ranks_run_as_root" : "ranks_share_a_user",
+               {{"user", own_login().name},
+                {"advice", "ranks of all jobs run as this user, for shared_user is set"}}});
   }
 }
 
@@ -483,7 +492,7 @@ int run_agent(const RunOptions& options) {
   }
   give_memory_back();
   raise_file_limit();
-  warn_of_open_doors();
+  warn_of_open_doors(options);
   std::signal(SIGPIPE, SIG_IGN);
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;

@@ -28,6 +28,8 @@ struct RunOptions {
   std::string log_level;
   std::string log_file;  ///< "" = stderr.
   OutputRule output_rule{};
+  bool is_shared_user = false;             ///< RankUserRule::is_shared
+  std::vector<std::string> system_users;   ///< RankUserRule::system_users
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 

@@ -240,7 +240,13 @@ void RankSupervisors::carry(const Prepare& command) {
     inputs_.emplace_back(LaunchFailed{command.token, why_not});
     return;
   }
-  if (const Status spawned = spawn(command, handle); !spawned) {
+  const Result<RankUser> user =
+      is_trial(handle.token) ? RankUser{} : rank_user(options_.users, command.user);
+  if (!user) {
+    inputs_.emplace_back(LaunchFailed{command.token, user.error().text});
+    return;
+  }
+  if (const Status spawned = spawn(command, *user, handle); !spawned) {
     fail_launch(command.token, spawned.error().text);
     return;
   }
@@ -258,7 +264,7 @@ void RankSupervisors::fail_launch(Token token, const std::string& why) {
   }
 }
 
-Status RankSupervisors::spawn(const Prepare& command, Handle& handle) {
+Status RankSupervisors::spawn(const Prepare& command, const RankUser& user, Handle& handle) {
   const std::string directory = directory_of(command.token);
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error{ErrorCode::kIo, directory + ": " + errno_text(errno)};
@@ -272,7 +278,8 @@ Status RankSupervisors::spawn(const Prepare& command, Handle& handle) {
   SupervisorSpawn process{
       options_.executable,
       {"muster", "supervise", directory, "3", std::to_string(command.hold.count()),
-       command.hold_master_port ? options_.address.ip_text() : "-"},
+       command.hold_master_port ? options_.address.ip_text() : "-", std::string(text_of(user.kind)),
+       user.name},
       directory + "/supervisor.log",
       theirs.get()};
   const int pid = spawn_supervisor(process);
@@ -427,6 +434,8 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
     carry(Forget{kTrial});
   } else if (is_dismissed(handle.phase)) {
     send(handle, DismissOrder{});  // An order sent while it was silent may not have reached it.
+  } else if (!was_found && !status.refusal.empty()) {
+    inputs_.emplace_back(LaunchFailed{handle.token, status.refusal});
   } else if (!was_found) {
     inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
   } else if (status.phase == Phase::kEnded) {

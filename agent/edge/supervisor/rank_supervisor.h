@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/supervisor/handle_life.h"
 #include "agent/edge/supervisor/kept_grants.h"
@@ -38,6 +39,7 @@ struct RankSupervisorsOptions {
   /// As probed at the start: one that does not get one later is short of something.
   bool expects_namespaces = false;
   Duration trial_pause = kTrialPause;
+  RankUserRule users{};  ///< Whose grants are taken. The default takes none.
 };
 
 class RankSupervisors {
@@ -94,7 +96,7 @@ class RankSupervisors {
   void carry(const RenewHold& command);
   void carry(const Forget& command);
 
-  Status spawn(const Prepare& command, Handle& handle);
+  Status spawn(const Prepare& command, const RankUser& user, Handle& handle);
   void adopt_one(Token token);
   bool connect_to(Handle& handle) const;
   bool open_pidfd(Handle& handle) const;

@@ -142,6 +142,7 @@ class GangAgentTest : public ::testing::Test {
     message.start = start_;
     message.job = JobId(1);
     message.spec.command.argv = {"train"};
+    message.spec.user = "anna";
     message.members = {Member{kMe, start_, std::move(gpus), 0},
                        Member{kOther, {Generation(1), StartId(1)}, {{"z", 0}}, 1}};
     message.hold = kHold;

@@ -110,6 +110,7 @@ TEST_F(GangAgentTest, ReadyWaitsForTheDiskAndTheSupervisor) {
   say(assign(kOne));
   ASSERT_EQ(commands<Prepare>().size(), 1U);
   EXPECT_TRUE(commands<Prepare>()[0].hold_master_port);
+  EXPECT_EQ(commands<Prepare>()[0].user, "anna");
   give(SupervisorPrepared{kOne, gossip::Endpoint::ipv4(10, 0, 0, 1, 4000)});
   EXPECT_TRUE(sent<Ready>().empty()) << "the grant is not durable";
   sync();

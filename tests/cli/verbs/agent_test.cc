@@ -81,6 +81,26 @@ TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
   EXPECT_EQ(size.run({"agent", "--output-max", "4 parsecs"}), 2);
 }
 
+TEST(Agent, ItsUserIsSharedOnlyIfASettingSaysSo) {
+  FakeWorld usual;
+  EXPECT_EQ(usual.run({"agent"}), 0) << usual.err();
+  EXPECT_EQ(usual.agents_run.at(0).users, RankUsers());
+  FakeWorld world;
+  const ConfigFile file(world, "shared_user = true\nsystem_users_may_run = ['backup', 'www']\n");
+  EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
+  EXPECT_EQ(world.agents_run.at(0).users, (RankUsers{true, {"backup", "www"}}));
+  FakeWorld named;
+  named.environment["MUSTER_SHARED_USER"] = "1";
+  EXPECT_EQ(named.run({"agent"}), 0) << named.err();
+  EXPECT_TRUE(named.agents_run.at(0).users.is_shared);
+  FakeWorld wrong;
+  wrong.environment["MUSTER_SHARED_USER"] = "yes";
+  EXPECT_EQ(wrong.run({"agent"}), 2);
+  EXPECT_NE(wrong.err().find("MUSTER_SHARED_USER: 'yes' is neither true nor false"),
+            std::string::npos)
+      << wrong.err();
+}
+
 TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
   FakeWorld world;
   const ConfigFile file(world,

@@ -164,6 +164,7 @@ TEST(Manual, DefaultsOfTheConfigurationAreTheDefaults) {
     EXPECT_EQ(given.log_level, usual.log_level) << words.name;
     EXPECT_EQ(given.output_keep, usual.output_keep) << words.name;
     EXPECT_EQ(given.output_max, usual.output_max) << words.name;
+    EXPECT_EQ(given.users, usual.users) << words.name;
   }
 }
 

@@ -80,7 +80,7 @@ class Supervise : public testing::Test {
     const Fd theirs(ends[1]);
 
     std::vector<std::string> words = {
-        "muster", "supervise", directory_, "3", std::to_string(hold.count()), "-"};
+        "muster", "supervise", directory_, "3", std::to_string(hold.count()), "-", "agent", ""};
     std::vector<char*> argv;
     for (std::string& word : words) {
       argv.push_back(word.data());

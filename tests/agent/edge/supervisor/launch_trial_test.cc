@@ -31,6 +31,7 @@ class LaunchTrial : public ::testing::Test {
     options.address = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
     options.executable = data_ + "/program";
     options.reserve = {0, 0, 0};
+    options.users.is_shared = true;
     options.trial_pause = std::chrono::milliseconds(1);
     agent_.emplace(options);
   }

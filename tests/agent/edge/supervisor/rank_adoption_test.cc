@@ -69,6 +69,7 @@ TEST_F(RankSupervisor, WithoutDescriptorsNoSupervisorIsTakenForDead) {
     inputs_.clear();
     RankSupervisorsOptions options;
     options.data_directory = data_;
+    options.users = users_;
     agent_ = std::make_unique<RankSupervisors>(options);
     rlimit limit{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);

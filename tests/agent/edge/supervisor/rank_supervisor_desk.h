@@ -62,6 +62,7 @@ class RankSupervisor : public ::testing::Test {
     options.kept = kept_;
     options.reserve = reserve_;
     options.address = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
+    options.users = users_;
     agent_ = std::make_unique<RankSupervisors>(options);
     ASSERT_TRUE(agent_->adopt());
   }
@@ -101,7 +102,7 @@ class RankSupervisor : public ::testing::Test {
   }
 
   void prepare(Duration hold = std::chrono::minutes(1)) {
-    agent_->carry_out(Prepare{token_, true, hold});
+    agent_->carry_out(Prepare{token_, true, hold, user_});
     const auto prepared = wait_for<SupervisorPrepared>();
     ASSERT_TRUE(prepared.has_value());
     master_ = prepared->master;
@@ -184,6 +185,8 @@ class RankSupervisor : public ::testing::Test {
   std::string directory_ = "/tmp";
   KeptLimits kept_;
   DiskReserve reserve_;
+  RankUserRule users_{.is_shared = true};
+  std::string user_;  ///< Of the job.
   Token token_{1, 42};
   Duration hold_ = std::chrono::minutes(1);
   Duration grace_ = std::chrono::milliseconds(200);

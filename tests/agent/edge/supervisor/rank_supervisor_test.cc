@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -36,6 +37,56 @@ TEST_F(RankSupervisor, RanksSeeTheirPlaceInTheGang) {
       2);
   ASSERT_EQ(results().size(), 2U);
   EXPECT_EQ(log(1), "1/2 1/2 0 " + master_.text() + " GPU-0,GPU-1 7 1 1.42 alpha\n");
+}
+
+TEST_F(RankSupervisor, RanksOfARootAgentRunAsTheUserOfTheirJob) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  users_ = {.own_user = "root", .is_root = true};
+  user_ = "nobody";
+  restart();
+  run("id -un; echo $USER; kill -0 1 2>&1; kill -0 $$ && echo own; echo told >/dev/stderr", 2);
+  const std::vector<RankResult> all = results();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(all[1].is_success()) << all[1].detail;
+  EXPECT_NE(log(1).find("nobody\nnobody\n"), std::string::npos) << log(1);
+  EXPECT_NE(log(1).find("not permitted"), std::string::npos) << "its supervisor is root's";
+  EXPECT_NE(log(1).find("own\ntold\n"), std::string::npos) << log(1);
+}
+
+TEST_F(RankSupervisor, AUserThatTheHostDoesNotRunIsRefusedBeforeReady) {
+  const struct {
+    RankUserRule rule;
+    std::string user;
+    std::string why;
+  } cases[] = {
+      {{.own_user = "root", .is_root = true},
+       "no-such-login",
+       "user no-such-login is unknown on this host"},
+      {{.own_user = "another name of root", .is_root = true},
+       "root",
+       "user root is root on this host: submit as another user"},
+      {{.own_user = "ci"},
+       "anna",
+       "the agent runs as ci and takes no job of anna: run it as root, or share its user "
+       "(shared_user = true)"},
+      {{}, "", "the user of the job is no login name"},
+  };
+  for (const auto& one : cases) {
+    users_ = one.rule;
+    restart();
+    agent_->carry_out(Prepare{token_, true, hold_, one.user});
+    const auto failed = wait_for<LaunchFailed>();
+    ASSERT_TRUE(failed.has_value()) << one.why;
+    EXPECT_EQ(failed->text, one.why);
+    EXPECT_FALSE(std::any_of(inputs_.begin(), inputs_.end(), [](const GangAgentInput& input) {
+      return std::holds_alternative<ShortageChanged>(input) ||
+             std::holds_alternative<SupervisorPrepared>(input);
+    })) << "the host itself is well";
+    agent_->carry_out(Forget{token_});
+    ++token_.index;
+  }
 }
 
 TEST_F(RankSupervisor, StdinIsAtItsEnd) {
