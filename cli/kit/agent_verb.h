@@ -34,7 +34,7 @@ struct AgentOptions {
   std::string log_file;          ///< Instead of stderr; "" = stderr.
   Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
-  RankUsers users{};             ///< Whose jobs run here, and as which user.
+  RankUsers users{};             ///< The jobs that run here, and as which user.
   std::string config_path;       ///< The file that was read; "" = none.
   /// The same once more, as file and environment say it by then.
   std::function<Result<AgentOptions>()> reread{};

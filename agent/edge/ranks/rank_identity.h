@@ -46,7 +46,7 @@ struct DropCalls {
   int (*getgroups)(int count, gid_t* groups);
   int (*setuid)(uid_t uid);
 };
-/// Those of this kernel.
+/// The calls of this kernel.
 const DropCalls& kernel_calls();
 
 /// Precondition: this process is root, has one thread, and why_not_become() allows `identity`.

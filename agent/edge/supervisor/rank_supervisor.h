@@ -39,7 +39,7 @@ struct RankSupervisorsOptions {
   /// As probed at the start: one that does not get one later is short of something.
   bool expects_namespaces = false;
   Duration trial_pause = kTrialPause;
-  RankUserRule users{};  ///< Whose grants are taken. The default takes none.
+  RankUserRule users{};  ///< The jobs that are taken. The default takes no job.
 };
 
 class RankSupervisors {

@@ -1,4 +1,4 @@
-// Whose jobs an agent takes, and what their ranks become: tables.
+// The jobs that an agent takes, and the user that their ranks become: tables.
 
 #include "agent/edge/grant/rank_user.h"
 
