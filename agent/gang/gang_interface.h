@@ -119,6 +119,7 @@ struct SupervisorPrepared {
 struct LaunchFailed {
   Token token;
   std::string text;
+  bool is_refusal = false;  ///< No step failed: ranks of the job's user may not run here.
 };
 /// Every rank of this host was exec'd.
 struct RanksStarted {

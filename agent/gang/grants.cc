@@ -347,10 +347,12 @@ void Grants::on_launch_failed(const LaunchFailed& failed, GangOutbox& out) {
   if (grant == nullptr || !grant->is_live()) {
     return;
   }
-  out.emit(Severity::kWarn, "launch_failed", failed.token, failed.text);
+  if (!failed.is_refusal) {
+    out.emit(Severity::kWarn, "launch_failed", failed.token, failed.text);
+  }
   if (grant->state() == GrantState::kReady) {
     steps_.abort(*grant, failed.text, out);
-    steps_.refuse(failed.token, "launch failed: " + failed.text, out);
+    steps_.refuse(failed.token, (failed.is_refusal ? "" : "launch failed: ") + failed.text, out);
     return;
   }
   // Code 0 is kHostFault: no command was tried.

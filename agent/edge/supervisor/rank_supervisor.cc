@@ -243,7 +243,7 @@ void RankSupervisors::carry(const Prepare& command) {
   const Result<RankUser> user =
       is_trial(handle.token) ? RankUser{} : rank_user(options_.users, command.user);
   if (!user) {
-    inputs_.emplace_back(LaunchFailed{command.token, user.error().text});
+    inputs_.emplace_back(LaunchFailed{command.token, user.error().text, true});
     return;
   }
   if (const Status spawned = spawn(command, *user, handle); !spawned) {
@@ -435,7 +435,7 @@ void RankSupervisors::on_first_status(Handle& handle, const SupervisorStatus& st
   } else if (is_dismissed(handle.phase)) {
     send(handle, DismissOrder{});  // An order sent while it was silent may not have reached it.
   } else if (!was_found && !status.refusal.empty()) {
-    inputs_.emplace_back(LaunchFailed{handle.token, status.refusal});
+    inputs_.emplace_back(LaunchFailed{handle.token, status.refusal, true});
   } else if (!was_found) {
     inputs_.emplace_back(SupervisorPrepared{handle.token, status.master, status.has_namespace});
   } else if (status.phase == Phase::kEnded) {

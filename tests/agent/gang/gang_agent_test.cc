@@ -529,6 +529,17 @@ TEST_F(GangAgentTest, AFailedPrepareIsRefused) {
   give(LaunchFailed{kOne, "disk full"});
   sync();
   ASSERT_EQ(sent<Refuse>().size(), 1U);
+  EXPECT_EQ(sent<Refuse>()[0].reason, "launch failed: disk full");
+  EXPECT_EQ(stored_state_of(kOne), GrantState::kAborted);
+}
+
+TEST_F(GangAgentTest, AUserWhoseRanksMayNotRunIsRefusedInItsOwnWords) {
+  join();
+  say(assign(kOne));
+  give(LaunchFailed{kOne, "user anna is unknown on this host", true});
+  sync();
+  ASSERT_EQ(sent<Refuse>().size(), 1U);
+  EXPECT_EQ(sent<Refuse>()[0].reason, "user anna is unknown on this host");
   EXPECT_EQ(stored_state_of(kOne), GrantState::kAborted);
 }
 

@@ -80,6 +80,7 @@ TEST_F(RankSupervisor, AUserThatTheHostDoesNotRunIsRefusedBeforeReady) {
     const auto failed = wait_for<LaunchFailed>();
     ASSERT_TRUE(failed.has_value()) << one.why;
     EXPECT_EQ(failed->text, one.why);
+    EXPECT_TRUE(failed->is_refusal);
     EXPECT_FALSE(std::any_of(inputs_.begin(), inputs_.end(), [](const GangAgentInput& input) {
       return std::holds_alternative<ShortageChanged>(input) ||
              std::holds_alternative<SupervisorPrepared>(input);
