@@ -3,9 +3,13 @@
 
 #include "agent/edge/ranks/rank_identity.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +108,9 @@ int fake_setuid(uid_t) {
 const DropCalls kFakes = {fake_prctl,  fake_setgroups, fake_setresgid, fake_setresuid, fake_capset,
                           fake_capget, fake_getresuid, fake_getresgid, fake_getgroups, fake_setuid};
 
+constexpr int kPatienceMs = 20'000;
+const std::optional<RankIdentity> kNobody =
+    RankIdentity{"nobody", 65534, 65534, {65534, 100}, "/nonexistent", "/bin/false"};
 const RankIdentity kAnna{"anna", 1000, 100, {100, 27}, "/home/anna", "/bin/sh"};
 constexpr DropStep kSteps[] = {
     DropStep::kBounding, DropStep::kAmbient,      DropStep::kGroups,          DropStep::kGid,
@@ -153,18 +160,21 @@ class RankOfUser : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  /// Runs `script` to its end.
-  scheduler::RankResult run(const std::string& script, const RankIdentity& identity,
-                            const DropCalls& calls) {
+  LaunchOrder order_of(const std::string& script) const {
     LaunchOrder order;
     order.argv = {"/bin/sh", "-c", script};
     order.directory = place_;
     order.environment = {"PATH=/usr/bin:/bin", "HOME=/root"};
     order.shell.umask = 022;
     order.shell.open_files = order.shell.stack_bytes = scheduler::SubmitShell::kNoLimit;
+    return order;
+  }
+  /// Runs `script` to its end.
+  scheduler::RankResult run(const std::string& script, const RankIdentity& identity,
+                            const DropCalls& calls) {
     const std::optional<RankIdentity> become = identity;
     SupervisedRank rank;
-    rank.start({0, {}}, order, {become, false, calls});
+    rank.start({0, {}}, order_of(script), {become, false, calls});
     int status = 0;
     EXPECT_EQ(waitpid(rank.pid(), &status, 0), rank.pid());
     rank.on_exit(status);
@@ -204,12 +214,11 @@ TEST_F(RankOfUser, RootBecomesNobodyAndKeepsNothing) {
   if (geteuid() != 0) {
     GTEST_SKIP() << "only root can become another user";
   }
-  const RankIdentity nobody{"nobody", 65534, 65534, {65534, 100}, "/nonexistent", "/bin/false"};
   const scheduler::RankResult result = run(
       "cat /proc/self/status; echo to the file > /dev/stderr; echo $HOME $USER $LOGNAME $SHELL; "
       "ls " +
           directory_ + " 2>/dev/null || echo shut; exit 7",
-      nobody, kernel_calls());
+      *kNobody, kernel_calls());
   EXPECT_EQ(result.kind, scheduler::RankResult::Kind::kExited) << result.detail;
   EXPECT_EQ(result.code, 7);
   for (const char* line :
@@ -221,13 +230,39 @@ TEST_F(RankOfUser, RootBecomesNobodyAndKeepsNothing) {
   }
 }
 
+TEST_F(RankOfUser, ARankThatBecameAUserDiesWithItsSupervisor) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const Fd read_end(ends[0]);
+  const Fd write_end(ends[1]);
+  const pid_t supervisor = fork();
+  if (supervisor == 0) {
+    SupervisedRank rank;
+    rank.start({0, {}}, order_of("exec sleep 1000"), {kNobody, true});
+    pollfd decided{rank.exec_pipe(), POLLIN, 0};
+    poll(&decided, 1, -1);
+    const pid_t pid = rank.pid();
+    _exit(write(write_end.get(), &pid, sizeof pid) == sizeof pid && pause() < 0 ? 1 : 0);
+  }
+  pid_t pid = 0;
+  ASSERT_EQ(read(read_end.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+  const Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  ASSERT_TRUE(pidfd.is_open());
+  kill(supervisor, SIGKILL);
+  waitpid(supervisor, nullptr, 0);
+  pollfd gone{pidfd.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&gone, 1, kPatienceMs), 1);
+}
+
 TEST_F(RankOfUser, ADirectoryThatIsShutToTheUserIsNotEnteredAsRoot) {
   if (geteuid() != 0) {
     GTEST_SKIP() << "only root can become another user";
   }
   place_ = directory_;
-  const RankIdentity nobody{"nobody", 65534, 65534, {65534}, "/", "/bin/sh"};
-  const scheduler::RankResult result = run("true", nobody, kernel_calls());
+  const scheduler::RankResult result = run("true", *kNobody, kernel_calls());
   EXPECT_EQ(result.kind, scheduler::RankResult::Kind::kNotStarted);
   EXPECT_EQ(result.detail, "working directory " + directory_ + ": Permission denied");
 }
