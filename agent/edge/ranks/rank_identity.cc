@@ -1,7 +1,6 @@
 #include "agent/edge/ranks/rank_identity.h"
 
 #include <grp.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -104,10 +103,10 @@ bool is_proved(const RankIdentity& identity, const DropCalls& calls) {
 }  // namespace
 
 const DropCalls& kernel_calls() {
-  static const DropCalls calls = {kernel_prctl,  ::setgroups,   ::setresgid, ::setresuid,
-                                  kernel_capset, kernel_capget, ::getresuid, ::getresgid,
-                                  ::getgroups,   ::setuid};
-  return calls;
+  static const DropCalls kCalls = {kernel_prctl,  ::setgroups,   ::setresgid, ::setresuid,
+                                   kernel_capset, kernel_capget, ::getresuid, ::getresgid,
+                                   ::getgroups,   ::setuid};
+  return kCalls;
 }
 
 /// Groups and the bounding set need capabilities that go with the uid. Capabilities are dropped by

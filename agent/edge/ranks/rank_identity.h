@@ -4,15 +4,13 @@
 // calls alone. The groups were resolved before the fork, so setgroups() takes the place of
 // initgroups(), which would ask the name service here.
 
+#include <linux/capability.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <optional>
 
 #include "agent/edge/grant/rank_user.h"
-
-struct __user_cap_header_struct;
-struct __user_cap_data_struct;
 
 namespace muster::agent {
 
