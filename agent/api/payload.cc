@@ -474,15 +474,21 @@ std::optional<T> decode_payload(std::string bytes) {
   if (!document) {
     return std::nullopt;
   }
+  return read_payload<T>(document->root());
+}
+
+template <class T>
+std::optional<T> read_payload(Reader body) {
   T value;
-  Loader loader(document->root());
+  Loader loader(std::move(body));
   fields(loader, value);
   return loader.ok() ? std::optional(std::move(value)) : std::nullopt;
 }
 
-#define MUSTER_PAYLOAD(T)                           \
-  template std::string encode_payload<T>(const T&); \
-  template std::optional<T> decode_payload<T>(std::string)
+#define MUSTER_PAYLOAD(T)                                   \
+  template std::string encode_payload<T>(const T&);         \
+  template std::optional<T> decode_payload<T>(std::string); \
+  template std::optional<T> read_payload<T>(Reader)
 
 MUSTER_PAYLOAD(VersionInfo);
 MUSTER_PAYLOAD(HostsQuery);

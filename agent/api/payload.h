@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "gossip/wire/wire.h"
+
 namespace muster::agent {
 
 /// Encodes a struct of this room that Verb names as arguments or as the answer.
@@ -14,5 +16,9 @@ std::string encode_payload(const T& value);
 /// nullopt if the bytes do not encode a T. Trailing elements of newer versions are ignored.
 template <class T>
 std::optional<T> decode_payload(std::string bytes);
+
+/// The same of the body of a message.
+template <class T>
+std::optional<T> read_payload(gossip::Reader body);
 
 }  // namespace muster::agent

@@ -30,7 +30,7 @@ struct UsersQuery {
 struct UserInfo {
   std::string name;
   std::string role;
-  std::vector<std::string> teams;
+  std::vector<std::string> teams;  ///< None: the user is in team default.
   bool operator==(const UserInfo&) const = default;
 };
 struct TeamInfo {
@@ -49,8 +49,9 @@ struct UserList {
   std::string next;  ///< The next page is behind this name; "" = this is the last one.
   bool operator==(const UserList&) const = default;
 };
-/// Number of users in a page.
+/// The most users in a page. It ends also behind the user with which it reaches kUsersPageBytes.
 inline constexpr std::size_t kUsersPage = 500;
+inline constexpr std::size_t kUsersPageBytes = 256 << 10;
 
 struct DirectoryArgs {
   scheduler::DirectoryChange change;

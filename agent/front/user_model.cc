@@ -29,6 +29,14 @@ std::vector<TeamInfo> teams_of(const Directory& directory) {
   return list;
 }
 
+std::size_t bytes_of(const UserInfo& user) {
+  std::size_t bytes = user.name.size();
+  for (const std::string& team : user.teams) {
+    bytes += team.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 UserList user_list(const Directory& directory, const std::string& after) {
@@ -37,13 +45,15 @@ UserList user_list(const Directory& directory, const std::string& after) {
   list.are_logins_users = directory.rules().are_logins_users;
   list.hides_other_teams = directory.rules().hides_other_teams;
   list.teams = teams_of(directory);
+  std::size_t bytes = 0;
   for (auto each = directory.users().upper_bound(after); each != directory.users().end(); ++each) {
-    if (list.users.size() == kUsersPage) {
+    if (list.users.size() == kUsersPage || bytes >= kUsersPageBytes) {
       list.next = list.users.back().name;
       break;
     }
     list.users.push_back(
-        {each->first, std::string(text_of(each->second.role)), directory.user(each->first).teams});
+        {each->first, std::string(text_of(each->second.role)), each->second.teams});
+    bytes += bytes_of(list.users.back());
   }
   return list;
 }

@@ -215,8 +215,10 @@ Response whoami_of(const NodeView& node, const Request& request) {
   info.user = request.user;
   info.host_name = request.via;
   info.is_vouched = node.roll.may_vouch(is_own ? node.options.self : host_named(node, request.via));
-  describe_user(node.seat.state().directory(), info);
-  return good(node, encode_payload(info));
+  describe_user(directory_of(node), info);
+  return aged(good(node, encode_payload(info)),
+              node.seat.knows_state() ? node.seat.age(node.now)
+                                      : node.users.age(node.now).value_or(Duration(0)));
 }
 
 struct HereRow {

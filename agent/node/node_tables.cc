@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "agent/api/payload.h"
+#include "agent/front/user_model.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/step/row_inputs.h"
 #include "agent/step/self_description.h"
@@ -12,6 +15,17 @@
 #include "scheduler/seat/seat_messages.h"
 
 namespace muster::agent {
+namespace {
+
+std::vector<HostId> reachable_voters(const NodeView& node) {
+  std::vector<HostId> voters = node.seat.known_quorum().voters;
+  std::erase_if(voters, [&](HostId voter) {
+    return voter == node.options.self || !is_reachable(node.membership, voter);
+  });
+  return voters;
+}
+
+}  // namespace
 
 void Node::Waiting::show_hosts(Node& node, Instant now) {
   if (node.seat_.leads()) {
@@ -59,6 +73,13 @@ std::span<const Node::Waiting> Node::waiting() {
          node.message_gate_.seeds().greet(
              node.envelope(gossip::MessageType::kRows, Nonce()), !node.cluster().is_zero(),
              node.membership_, node.hosts_.addresses(), node.store_, node.roll(), node.outbox_);
+       }},
+      {"users", [](const Node& node) { return node.users_.next_deadline(); },
+       [](Node& node, Instant now) {
+         const std::vector<HostId> voters = reachable_voters(node.reach(now).node);
+         if (const auto ask = node.users_.tick(now, voters)) {
+           node.send(ask->to, gossip::MessageType::kUsersAsk, Nonce(), encode_payload(ask->query));
+         }
        }},
       {"desk", [](const Node& node) { return node.front_.next_deadline(); },
        [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
@@ -113,6 +134,7 @@ const Node::Hearing* Node::hearing(gossip::Owner owner) {
       {Owner::kLeader, &Hearing::agents},
       {Owner::kAgents, &Hearing::agents},
       {Owner::kClients, &Hearing::clients},
+      {Owner::kUsers, &Hearing::users},
   };
   static_assert(has_row_for_each(kHearing, &Hearing::owner));
   return find_row(kHearing, &Hearing::owner, owner);
@@ -182,6 +204,27 @@ bool Node::Hearing::said(Node& node, Instant now, HostId from, Nonce nonce,
       node.contact_.on_agent_spoke(now, from, node.outbox_.route());
     }
     node.seat_.step(now, scheduler::input::AgentMessageReceived{from, nonce, std::move(message)});
+  }
+  return true;
+}
+
+bool Node::Hearing::users(Node& node, Instant now, const gossip::Message& message,
+                          const gossip::Received&) {
+  const gossip::Envelope& envelope = message.envelope();
+  if (envelope.type == gossip::MessageType::kUsersAsk) {
+    const auto query = read_payload<UsersQuery>(message.body());
+    if (query.has_value() && node.seat_.knows_state()) {
+      node.send(envelope.from, gossip::MessageType::kUsersPage, Nonce(),
+                encode_payload(user_list(node.seat_.state().directory(), query->after)));
+    }
+    return query.has_value();
+  }
+  auto page = read_payload<UserList>(message.body());
+  if (!page.has_value()) {
+    return false;
+  }
+  if (auto writes = node.users_.on_page(now, envelope.from, *std::move(page))) {
+    node.outbox_.persist({0, crdt::Environment::kState, *std::move(writes)});
   }
   return true;
 }

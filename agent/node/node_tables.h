@@ -38,6 +38,9 @@ struct Node::Hearing {
   /// to the relay. False if it is not believed.
   static bool said(Node& node, Instant now, HostId from, Nonce nonce,
                    scheduler::AgentMessage message);
+  /// A copy of the list of users: another host's question, or a voter's page.
+  static bool users(Node& node, Instant now, const gossip::Message& message,
+                    const gossip::Received& input);
   static bool clients(Node& node, Instant now, const gossip::Message& message,
                       const gossip::Received& input);
 };

@@ -6,6 +6,10 @@
 
 namespace muster::agent {
 
+const scheduler::Directory& directory_of(const NodeView& node) {
+  return node.seat.knows_state() ? node.seat.state().directory() : node.users.directory();
+}
+
 HostId host_named(const NodeView& node, const std::string& name) {
   HostId found;
   for (const auto& [host, member] : node.membership.members()) {

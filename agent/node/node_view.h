@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/front/directory_copy.h"
 #include "agent/front/event_ring.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/node/leader_contact.h"
@@ -36,10 +37,13 @@ struct NodeView {
   const MessageGate& message_gate;
   const Roll& roll;
   const AuthorityBook& authority;
+  const DirectoryCopy& users;
   const EventRing& recent;
   const WallClock& wall_clock;
 };
 
+/// The users by the log if this host has it, else by the last copy.
+const scheduler::Directory& directory_of(const NodeView& node);
 /// The host with this name, a reachable one first; zero if this node knows no such host.
 HostId host_named(const NodeView& node, const std::string& name);
 /// True if the leader is reachable, or spoke to this host lately.

@@ -46,7 +46,7 @@ class ListUsers final : public Verb {
     }
     Table table({{.title = "USER", .columns_min = 8}, {.title = "ROLE"}, {.title = "TEAMS"}});
     for (const agent::UserInfo& user : list->users) {
-      table.add({user.name, user.role, join(user.teams)});
+      table.add({user.name, user.role, user.teams.empty() ? "default" : join(user.teams)});
     }
     session.out() << table.text(session.screen());
     session.note(list->are_logins_users

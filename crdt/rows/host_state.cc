@@ -145,10 +145,10 @@ std::optional<Capacity> decode_capacity(std::string_view bytes) {
 
 std::string encode(const QuorumView& view) {
   Encoder out;
-  out.array(6).num(view.term).id(view.leader);
+  out.array(7).num(view.term).id(view.leader);
   write_host_ids(out, view.voters);
   out.num(view.applied);
-  out.u64(view.epoch.counter).u64(view.epoch.lineage);
+  out.u64(view.epoch.counter).u64(view.epoch.lineage).u64(view.users);
   return out.take();
 }
 
@@ -180,6 +180,7 @@ std::optional<QuorumView> decode_quorum_view(std::string_view bytes) {
       view.epoch.counter = in.u64();
       view.epoch.lineage = in.u64();
     }
+    view.users = in.left() > 0 ? in.u64() : 0;
     return view;
   });
 }

@@ -78,7 +78,8 @@ struct QuorumView {
   HostId leader;  ///< Zero = no leader is known.
   std::vector<HostId> voters;
   LogIndex applied;
-  ClusterEpoch epoch{};  ///< A view of a lower epoch is of a quorum that was given up.
+  ClusterEpoch epoch{};     ///< A view of a lower epoch is of a quorum that was given up.
+  std::uint64_t users = 0;  ///< Version of the list of users; 0 = there is none yet.
   bool operator==(const QuorumView&) const = default;
 };
 

@@ -57,6 +57,9 @@ enum class MessageType : std::uint8_t {
   // client
   kRequest = 60,
   kResponse = 61,
+  // users
+  kUsersAsk = 70,
+  kUsersPage = 71,
 };
 
 struct Envelope {

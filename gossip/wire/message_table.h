@@ -22,6 +22,7 @@ enum class Owner : std::uint8_t {
   kLeader,   ///< To the agents of hosts.
   kAgents,   ///< To the leader.
   kClients,  ///< Requests and responses.
+  kUsers,    ///< Copies of the list of users.
 };
 
 enum class Speaker : std::uint8_t {
@@ -69,6 +70,8 @@ inline constexpr MessageRow kMessageTable[] = {
     {MessageType::kRelayedAcks, "relayed_acks", Owner::kLeader, Speaker::kQuorumOnly},
     {MessageType::kRequest, "request", Owner::kClients, Speaker::kMembers},
     {MessageType::kResponse, "response", Owner::kClients, Speaker::kMembers},
+    {MessageType::kUsersAsk, "users_ask", Owner::kUsers, Speaker::kMembers},
+    {MessageType::kUsersPage, "users_page", Owner::kUsers, Speaker::kQuorumOnly},
 };
 
 /// Null if there is no such type: bytes of others may hold any number.

@@ -44,11 +44,13 @@ crdt::QuorumView KnownQuorum::view(const Raft* raft) const {
   view.leader = raft->leader();
   view.voters = raft->voters();
   view.epoch = epoch_;
+  view.users = heard_.users;
   return view;
 }
 
-std::optional<crdt::QuorumView> KnownQuorum::take_news(const Raft& leading) {
+std::optional<crdt::QuorumView> KnownQuorum::take_news(const Raft& leading, std::uint64_t users) {
   crdt::QuorumView now = view(&leading);
+  now.users = users;
   if (now == told_) {
     return std::nullopt;
   }

@@ -37,8 +37,9 @@ class KnownQuorum {
   /// The term of the newest row.
   Term heard_term() const { return heard_.term; }
 
-  /// The view that this leader should tell others. nullopt if it is the same as last time.
-  std::optional<crdt::QuorumView> take_news(const Raft& leading);
+  /// The view that this leader should tell others, with the version of its list of users. nullopt
+  /// if it is the same as last time.
+  std::optional<crdt::QuorumView> take_news(const Raft& leading, std::uint64_t users);
 
  private:
   HostId self_;

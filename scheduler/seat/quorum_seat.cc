@@ -582,7 +582,7 @@ HostId QuorumSeat::ready_leader() const {
 
 std::optional<crdt::QuorumView> QuorumSeat::take_quorum_news() {
   // The leader alone speaks of itself, once it is sure: voters that disagree would only confuse.
-  return leads() ? known_.take_news(*raft_) : std::nullopt;
+  return leads() ? known_.take_news(*raft_, state().directory().version()) : std::nullopt;
 }
 
 Duration QuorumSeat::age(Instant now) const {

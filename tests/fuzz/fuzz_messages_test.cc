@@ -157,10 +157,10 @@ TEST(Corpus, HoldsAMessageOfEveryImportantType) {
   }
   using enum gossip::MessageType;
   for (const gossip::MessageType type :
-       {kProbe,     kAck,           kCall,        kVeto,     kRows,    kVoteRequest,
-        kVoteReply, kAppendRequest, kAppendReply, kPropose,  kPromise, kForm,
-        kHello,     kHelloReply,    kAssign,      kReady,    kStart,   kStop,
-        kFinish,    kFinishAck,     kRenew,       kRenewAck, kRequest, kResponse}) {
+       {kProbe,         kAck,         kCall,     kVeto,     kRows,     kVoteRequest, kVoteReply,
+        kAppendRequest, kAppendReply, kPropose,  kPromise,  kForm,     kHello,       kHelloReply,
+        kAssign,        kReady,       kStart,    kStop,     kFinish,   kFinishAck,   kRenew,
+        kRenewAck,      kRequest,     kResponse, kUsersAsk, kUsersPage}) {
     EXPECT_TRUE(types.contains(type)) << static_cast<int>(type);
   }
 }

@@ -469,8 +469,8 @@ TEST(Node, AnAdministratorGivesRolesAndOthersDoNot) {
   const auto list =
       decode_payload<UserList>(said(bare, "bob", Verb::kUsers, "").payload).value_or(UserList());
   ASSERT_EQ(list.users.size(), 2U);
-  EXPECT_EQ(list.users[0], (UserInfo{kAdmin, "admin", {"default"}}));
-  EXPECT_EQ(list.users[1], (UserInfo{"ann", "operator", {"default"}}));
+  EXPECT_EQ(list.users[0], (UserInfo{kAdmin, "admin", {}}));
+  EXPECT_EQ(list.users[1], (UserInfo{"ann", "operator", {}}));
 }
 
 TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {

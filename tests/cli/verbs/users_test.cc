@@ -18,7 +18,7 @@ agent::UserList some_users() {
   list.version = 7;
   list.are_logins_users = true;
   list.teams = {{"default", 100, 1}, {"nlp", 500, 1}};
-  list.users = {{"anna", "lead", {"nlp"}}, {"root", "admin", {"default"}}};
+  list.users = {{"anna", "lead", {"nlp"}}, {"root", "admin", {}}};
   return list;
 }
 

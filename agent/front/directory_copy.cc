@@ -1,0 +1,117 @@
+#include "agent/front/directory_copy.h"
+
+#include <utility>
+
+#include "agent/api/payload.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr const char* kListKey = "users/list";
+
+}  // namespace
+
+std::optional<scheduler::Directory> directory_of(const UserList& list) {
+  scheduler::Directory::Users users;
+  for (const UserInfo& user : list.users) {
+    const auto role = scheduler::role_of(user.role);
+    if (!role.has_value()) {
+      return std::nullopt;
+    }
+    users[user.name] = {*role, user.teams};
+  }
+  scheduler::Directory::Teams teams;
+  for (const TeamInfo& team : list.teams) {
+    const bool is_implied =
+        team.name == scheduler::kDefaultTeam && team.priority_max == scheduler::kPriorityMaxDefault;
+    if (!is_implied) {
+      teams[team.name] = {static_cast<std::int32_t>(team.priority_max)};
+    }
+  }
+  return scheduler::Directory(list.version, std::move(users), std::move(teams),
+                              {list.are_logins_users, list.hides_other_teams});
+}
+
+DirectoryCopy::DirectoryCopy(const crdt::Records& state, Rng rng) : rng_(rng) {
+  const auto kept = state.find(kListKey);
+  if (kept == state.end()) {
+    return;
+  }
+  const auto list = decode_payload<UserList>(kept->second);
+  directory_ =
+      (list.has_value() ? directory_of(*list) : std::nullopt).value_or(scheduler::Directory());
+}
+
+std::optional<Duration> DirectoryCopy::age(Instant now) const {
+  return confirmed_at_ == kLongAgo ? std::nullopt : std::optional(now - confirmed_at_);
+}
+
+void DirectoryCopy::hear(Instant now, std::uint64_t version, std::size_t hosts) {
+  if (version == 0) {
+    return;
+  }
+  if (version == directory_.version()) {
+    wanted_ = version;
+    confirmed_at_ = now;
+    restart(kNever);
+  } else if (version != wanted_) {
+    wanted_ = version;
+    restart(now + rng_.between(Duration(0), kSpreadPerHost * static_cast<std::int64_t>(hosts)));
+  }
+}
+
+std::optional<DirectoryCopy::Ask> DirectoryCopy::tick(Instant now,
+                                                      const std::vector<HostId>& voters) {
+  if (!is_next_page_due_) {
+    restart(kNever);
+    asked_ = voters.empty() ? HostId() : voters[rng_.below(voters.size())];
+  }
+  is_next_page_due_ = false;
+  ask_at_ = now + kPatience;
+  return asked_.is_zero() ? std::nullopt : std::optional(Ask{asked_, {pages_.next}});
+}
+
+std::optional<crdt::WriteBatch> DirectoryCopy::on_page(Instant now, HostId from, UserList page) {
+  if (asked_.is_zero() || from != asked_ || is_next_page_due_) {
+    return std::nullopt;
+  }
+  const bool is_first = pages_count_ == 0;
+  if (!is_first && page.version != pages_.version) {
+    restart(now);  // The list changed between two pages.
+    return std::nullopt;
+  }
+  ++pages_count_;
+  std::vector<UserInfo> users = std::move(pages_.users);
+  users.insert(users.end(), page.users.begin(), page.users.end());
+  pages_ = std::move(page);
+  pages_.users = std::move(users);
+  if (!pages_.next.empty()) {
+    is_next_page_due_ = true;
+    ask_at_ = now;
+    if (pages_count_ == kPagesMax) {
+      restart(now + kPatience);
+    }
+    return std::nullopt;
+  }
+  auto whole = directory_of(pages_);
+  if (!whole.has_value() || !whole->is_founded()) {
+    restart(now + kPatience);
+    return std::nullopt;
+  }
+  directory_ = *std::move(whole);
+  crdt::WriteBatch writes = {{std::string(kListKey), encode_payload(pages_)}};
+  const bool is_current = directory_.version() == wanted_;
+  restart(is_current ? kNever : now + kPatience);
+  confirmed_at_ = is_current ? now : confirmed_at_;
+  return writes;
+}
+
+void DirectoryCopy::restart(Instant at) {
+  ask_at_ = at;
+  asked_ = HostId();
+  pages_ = {};
+  pages_count_ = 0;
+  is_next_page_due_ = false;
+}
+
+}  // namespace muster::agent
