@@ -25,13 +25,25 @@ std::string end_of(int fd, NameOf name_of) {
   return std::string(reinterpret_cast<const char*>(&address), size);
 }
 
+/// A number that the kernel gives to one socket and to no other until it starts again; 0 if it does
+/// not say.
+std::uint64_t cookie_of(int fd) {
+  std::uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
 }  // namespace
 
 ConnectionMark::ConnectionMark(int fd)
-    : fd_(fd), own_(end_of(fd, getsockname)), peer_(end_of(fd, getpeername)) {}
+    : fd_(fd),
+      own_(end_of(fd, getsockname)),
+      peer_(end_of(fd, getpeername)),
+      cookie_(cookie_of(fd)) {}
 
 bool ConnectionMark::is_there() const {
-  return !peer_.empty() && end_of(fd_, getpeername) == peer_ && end_of(fd_, getsockname) == own_;
+  return !peer_.empty() && cookie_of(fd_) == cookie_ && end_of(fd_, getpeername) == peer_ &&
+         end_of(fd_, getsockname) == own_;
 }
 
 bool ConnectionMark::end() const {

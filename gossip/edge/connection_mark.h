@@ -1,7 +1,8 @@
 #pragma once
 // ConnectionMark identifies a connection of libzmq, so that it can be ended later. libzmq tells its
 // descriptor but not when it closes it, and the kernel gives the number to the next connection.
-// Therefore the mark holds both addresses, and leaves a connection with other addresses alone.
+// Therefore the mark holds both addresses and the kernel's cookie of the socket, and leaves any
+// other connection alone. The cookie is there for unix sockets: all their clients have one address.
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,7 @@ class ConnectionMark {
   int fd_;
   std::string own_;
   std::string peer_;
+  std::uint64_t cookie_;
 };
 
 }  // namespace muster::gossip
