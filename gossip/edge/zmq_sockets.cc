@@ -29,16 +29,21 @@ constexpr int kAnswerQueue = 256;
 /// Limit of the messages of one connection that wait to be read, each of up to a mebibyte. A peer
 /// that sends faster than we read waits in its own kernel.
 constexpr int kInQueue = 32;
+/// The same of a connection of the CLI, which has one question open: 512 logins that send without
+/// end may fill 1 GiB with this, and 16 GiB with kInQueue.
+constexpr int kCliQueue = 2;
 /// Bytes that CURVE adds to a frame. libzmq's limit of size counts them.
 constexpr std::size_t kCurveBytes = 33;
 /// Limit of the libzmq sockets in the context, monitors included; connections do not count.
 constexpr int kSocketsMax = 64;
 /// Inbound connections have an io thread of their own. Strangers may begin many handshakes, at half
 /// a millisecond each: these never delay our own dials, probes and their answers. Messages of
-/// members on connections that they made share that thread: libzmq cannot move a connection.
-constexpr int kIoThreads = 2;
+/// members on connections that they made share that thread: libzmq cannot move a connection. Logins
+/// have a third one, because any of them may dial without end.
+constexpr int kIoThreads = 3;
 constexpr std::uint64_t kOutThread = 1 << 0;
 constexpr std::uint64_t kInThread = 1 << 1;
+constexpr std::uint64_t kCliThread = 1 << 2;
 /// ZMQ_ZAP_ENFORCE_DOMAIN: without a ZmqZap that answers for the domain, no peer comes in. The
 /// header of 4.3.4 hides the number as a draft; the library honours it.
 constexpr int kZapEnforceDomain = 93;
@@ -86,7 +91,9 @@ Channel channel_of(std::size_t index) {
   return index == kBulkIn || index == kBulkOut ? Channel::kBulk : Channel::kControl;
 }
 
-ZmqSockets::ZmqSockets() : context_(kIoThreads, kSocketsMax) {}
+ZmqSockets::ZmqSockets()
+    : logins_({geteuid(), kConnectionsOfLoginMax, connections_of_logins_max()}),
+      context_(kIoThreads, kSocketsMax) {}
 
 Status ZmqSockets::open(const ZmqTransport::Options& options, const AdmittedKeys& keys) {
   try {
@@ -101,12 +108,17 @@ Status ZmqSockets::open(const ZmqTransport::Options& options, const AdmittedKeys
       lock(index, options.link);
       zap_->watch(sockets_[index]);
     }
+    zap_->watch_logins(sockets_[kCli], logins_);
     zap_->start();
     for (std::size_t place = 0; place < kWaitedCount; ++place) {
       places_[place].fd = socket_at(place).get(zmq::sockopt::fd);
     }
     const Status listens = options.listens ? listen_on(options) : ok();
-    return listens ? bind_cli(options.ipc_path) : listens;
+    const Status bound = listens ? bind_cli(options.ipc_path) : listens;
+    if (bound && options.logins != nullptr) {
+      accept_logins(*options.logins);
+    }
+    return bound;
   } catch (const zmq::error_t& error) {
     return Error{ErrorCode::kIo, std::string("cannot open the transport: ") + error.what()};
   }
@@ -120,9 +132,10 @@ void ZmqSockets::make_socket(SocketIndex index) {
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(frame_max));
   socket.set(zmq::sockopt::handshake_ivl, is_out(index) ? kOutHandshakeMs : kHandshakeMs);
   socket.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
-  socket.set(zmq::sockopt::rcvhwm, kInQueue);
-  const bool is_tcp_in = index == kControlIn || index == kBulkIn;
-  socket.set(zmq::sockopt::affinity, is_tcp_in ? kInThread : kOutThread);
+  socket.set(zmq::sockopt::rcvhwm, index == kCli ? kCliQueue : kInQueue);
+  socket.set(zmq::sockopt::affinity, index == kCli   ? kCliThread
+                                     : is_out(index) ? kOutThread
+                                                     : kInThread);
   if (is_out(index)) {
     socket.set(zmq::sockopt::sndhwm, kOutQueue);
     socket.set(zmq::sockopt::reconnect_ivl, -1);
@@ -257,6 +270,28 @@ bool ZmqSockets::renew_cli(const std::string& path) {
     is_cli_bound_ = false;
   }
   return false;
+}
+
+/// With a descriptor of ours libzmq neither makes nor removes the path. The bind cannot fail: there
+/// is no address to take.
+void ZmqSockets::accept_logins(const LoginListener& listener) {
+  if (!listener.is_open() || listener.edition() == logins_edition_) {
+    return;
+  }
+  const int fd = listener.copy();
+  if (fd < 0) {
+    return;
+  }
+  zmq::socket_t& socket = sockets_[kCli];
+  const std::string address = "ipc://" + listener.path();
+  places_[kCli].touched = true;
+  if (logins_edition_ != 0) {
+    zmq_unbind(socket.handle(), address.c_str());
+  }
+  socket.set(zmq::sockopt::use_fd, fd);
+  CHECK(zmq_bind(socket.handle(), address.c_str()) == 0);
+  socket.set(zmq::sockopt::use_fd, -1);
+  logins_edition_ = listener.edition();
 }
 
 bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint& peer,

@@ -1,5 +1,7 @@
 #include "gossip/edge/zmq_transport.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "gossip/edge/admitted_keys.h"
 #include "gossip/edge/boot_clock.h"
 #include "gossip/edge/connection_mark.h"
+#include "gossip/edge/login_pace.h"
 #include "gossip/edge/proof_text.h"
 #include "gossip/edge/route_table.h"
 #include "gossip/edge/zmq_links.h"
@@ -59,6 +62,7 @@ class ZmqTransport::Impl {
   Instant rekey_at_ = kNever;          ///< When to try it again.
   Instant rekey_after_ = kLongAgo;     ///< The earliest time of the next rekey.
   Instant cli_look_at_{};
+  LoginPace logins_{geteuid()};
 };
 
 Status ZmqTransport::Impl::open() {
@@ -75,6 +79,7 @@ const ZmqTransport::Stats& ZmqTransport::Impl::stats() {
   stats_.refused_malformed = refused.malformed;
   stats_.refused_early_tickets = refused.early_tickets;
   stats_.ended_unfinished = sockets_.ended_unfinished();
+  stats_.ended_logins = sockets_.ended_logins();
   return stats_;
 }
 
@@ -168,6 +173,9 @@ std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
   if (boot_now() >= cli_look_at_) {
     cli_look_at_ = boot_now() + kCliLookPeriod;
     stats_.cli_renewed += sockets_.renew_cli(options_.ipc_path) ? 1U : 0U;
+    if (options_.logins != nullptr) {
+      sockets_.accept_logins(*options_.logins);
+    }
   }
   std::vector<TransportInput> inputs = links_.take_events(boot_now());
   std::size_t silent = 0;
@@ -205,10 +213,15 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
   bytes_read += message.bytes.size();
   Received received{Route(), channel_of(index), std::move(message.bytes)};
   received.at = boot_now();
-  if (attribute(index, message, received)) {
-    inputs.push_back(std::move(received));
-  } else {
+  const int fd = message.fd;
+  if (!attribute(index, message, received)) {
     ++stats_.dropped_unproven;
+  } else if (index == kCli && !logins_.take(received.sender.uid, received.at)) {
+    // Dropped alone, a flood would cost as much as before.
+    ++stats_.dropped_logins;
+    ConnectionMark(fd).end();
+  } else {
+    inputs.push_back(std::move(received));
   }
   return true;
 }

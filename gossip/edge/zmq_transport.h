@@ -1,5 +1,5 @@
 #pragma once
-// ZmqTransport is the production transport: ZeroMQ over TCP, and a unix socket for the CLI. In
+// ZmqTransport is the production transport: ZeroMQ over TCP, and unix sockets for the CLI. In
 // the product only gossip/edge/zmq_* includes libzmq. Owned and used by one thread, that of the
 // event loop:
 //
@@ -11,10 +11,10 @@
 //
 // Over TCP both ends of a connection prove a link key (CURVE): the dialler knows the key of the
 // host it dials, and the listener lets in only admitted keys. There is no mode without keys. On the
-// socket of the CLI the kernel names the user. Therefore each message has a proven sender, with one
-// exception: a link to a key that is expected but not (yet) admitted brings messages of kNobody.
-// That is how a newcomer hears the answer to its Join. A message without proof is dropped and
-// counted.
+// sockets of the CLI the kernel names the user. Therefore each message has a proven sender, with
+// one exception: a link to a key that is expected but not (yet) admitted brings messages of
+// kNobody. That is how a newcomer hears the answer to its Join. A message without proof is dropped
+// and counted.
 //
 // Control and bulk have two ROUTER sockets each: `in` is bound, `out` dials. Each dial has a
 // routing id that is never used again, and libzmq never redials: a link that ends is reported once,
@@ -23,7 +23,8 @@
 //
 // Inbound handshakes run on an io thread of their own: even a flood of them delays none of our
 // dials and probes. At most kUnfinishedMax are under way (accepted_connections.h); tickets are let
-// in at a pace (join_pace.h).
+// in at a pace (join_pace.h). Logins have an io thread, too, and limits (login_connections.h,
+// login_pace.h): a message beyond the pace is dropped, and its connection ends.
 //
 // How a link ends:
 //   refused  the peer's kernel answered with a reset and no process listens (within milliseconds)
@@ -45,6 +46,7 @@
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "gossip/edge/link_keys.h"
+#include "gossip/edge/login_listener.h"
 #include "gossip/wire/transport.h"
 
 namespace muster::gossip {
@@ -93,6 +95,9 @@ class ZmqTransport {
     std::optional<LinkKeys> previous_link{};
     std::optional<LinkKeys> ticket;  ///< For DialWith{kTicket}.
     std::string ipc_path;            ///< Unix socket of the CLI, of mode 0600. "" = no socket.
+    /// Where other logins come in, too; outlives the transport, which takes up each renewal of it
+    /// within kCliLookPeriod. nullptr, or not open = nowhere.
+    const LoginListener* logins = nullptr;
     /// Limit of the wait at the end for answers to the CLI that are on their way.
     Duration last_answers{0};
     /// Limit of the links, over both channels. A Send above it is dropped unless an idle link makes
@@ -137,6 +142,8 @@ class ZmqTransport {
         0;                               ///< More a second from one address than JoinPace lets in.
     std::uint64_t ended_unfinished = 0;  ///< Handshakes beyond kUnfinishedMax.
     std::uint64_t refused_by_peer = 0;   ///< Our own dials whose key the peer does not admit.
+    std::uint64_t ended_logins = 0;      ///< Connections of logins beyond their limit.
+    std::uint64_t dropped_logins = 0;    ///< Messages of logins beyond their pace.
     std::uint64_t cli_renewed = 0;       ///< Times the CLI's socket was removed and made again.
     std::uint64_t rekeys = 0;
     std::uint64_t rekeys_put_off = 0;  ///< Tries that found no descriptor, or came too early.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "gossip/base/check.h"
@@ -24,6 +25,28 @@ constexpr std::size_t kCurveFrames = kKey + 1;
 constexpr std::size_t kFramesMax = kCurveFrames + 1;
 /// Limit of the answers and events of each source in one turn, so that no flood hides another.
 constexpr int kPerTurn = 256;
+
+struct MonitorWord {
+  std::uint16_t kind = 0;  ///< 0: malformed.
+  std::int32_t value = 0;
+};
+
+/// nullopt if there is no event.
+std::optional<MonitorWord> next_word(zmq::socket_t& monitor) {
+  zmq::message_t head;
+  zmq::message_t address;
+  if (zmq_msg_recv(head.handle(), monitor.handle(), ZMQ_DONTWAIT) < 0 ||
+      zmq_msg_recv(address.handle(), monitor.handle(), ZMQ_DONTWAIT) < 0) {
+    return std::nullopt;
+  }
+  MonitorWord word;
+  if (head.size() >= sizeof word.kind + sizeof word.value) {
+    std::memcpy(&word.kind, head.data(), sizeof word.kind);
+    std::memcpy(&word.value, static_cast<const char*>(head.data()) + sizeof word.kind,
+                sizeof word.value);
+  }
+  return word;
+}
 
 std::vector<std::string> reply_of(std::string request_id, const char* status, const char* text,
                                   std::string user_id) {
@@ -55,9 +78,20 @@ ZmqZap::~ZmqZap() {
 
 void ZmqZap::watch(zmq::socket_t& listener) {
   CHECK(!thread_.joinable() && monitors_.size() < AcceptedConnections::kListeners);
-  const std::string address = "inproc://accepted-" + std::to_string(monitors_.size());
-  const int kinds = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
-                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+  monitors_.push_back(make_monitor(listener, "accepted-" + std::to_string(monitors_.size()),
+                                   ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL));
+}
+
+void ZmqZap::watch_logins(zmq::socket_t& listener, LoginConnections& connections) {
+  CHECK(!thread_.joinable() && !logins_.has_value());
+  zmq::socket_t monitor =
+      make_monitor(listener, "accepted-logins", ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED);
+  logins_.emplace(LoginWatch{connections, std::move(monitor)});
+}
+
+zmq::socket_t ZmqZap::make_monitor(zmq::socket_t& listener, const std::string& name, int kinds) {
+  const std::string address = "inproc://" + name;
   if (zmq_socket_monitor(listener.handle(), address.c_str(), kinds) != 0) {
     throw zmq::error_t();
   }
@@ -66,7 +100,7 @@ void ZmqZap::watch(zmq::socket_t& listener) {
   // No limit: a full queue would block libzmq's own thread. Our thread only reads and answers.
   monitor.set(zmq::sockopt::rcvhwm, 0);
   monitor.connect(address);
-  monitors_.push_back(std::move(monitor));
+  return monitor;
 }
 
 void ZmqZap::start() {
@@ -87,6 +121,9 @@ void ZmqZap::run() {
   for (zmq::socket_t& monitor : monitors_) {
     items.push_back({monitor.handle(), 0, ZMQ_POLLIN, 0});
   }
+  if (logins_.has_value()) {
+    items.push_back({logins_->monitor.handle(), 0, ZMQ_POLLIN, 0});
+  }
   for (;;) {
     zmq_poll(items.data(), static_cast<int>(items.size()), -1);
     if (items[0].revents != 0) {
@@ -97,6 +134,8 @@ void ZmqZap::run() {
     for (std::size_t listener = 0; listener < monitors_.size(); ++listener) {
       for (int i = 0; i < kPerTurn && read_event(listener); ++i) {
       }
+    }
+    for (int i = 0; i < kPerTurn && read_login_event(); ++i) {
     }
   }
 }
@@ -151,35 +190,39 @@ std::vector<std::string> ZmqZap::decide(const std::vector<std::string>& request)
 
 /// False if there is no event.
 bool ZmqZap::read_event(std::size_t listener) {
-  zmq::message_t head;
-  zmq::message_t address;
-  void* monitor = monitors_[listener].handle();
-  if (zmq_msg_recv(head.handle(), monitor, ZMQ_DONTWAIT) < 0 ||
-      zmq_msg_recv(address.handle(), monitor, ZMQ_DONTWAIT) < 0) {
+  const auto word = next_word(monitors_[listener]);
+  if (!word.has_value()) {
     return false;
   }
-  std::uint16_t kind = 0;
-  std::int32_t value = 0;
-  if (head.size() < sizeof kind + sizeof value) {
-    return true;
-  }
-  std::memcpy(&kind, head.data(), sizeof kind);
-  std::memcpy(&value, static_cast<const char*>(head.data()) + sizeof kind, sizeof value);
-  switch (kind) {
+  switch (word->kind) {
     case ZMQ_EVENT_ACCEPTED:
-      connections_.on_accepted(listener, value);
+      connections_.on_accepted(listener, word->value);
       break;
     case ZMQ_EVENT_DISCONNECTED:
-      on_ended(listener, value);
+      on_ended(listener, word->value);
       break;
     case ZMQ_EVENT_CLOSED:
       connections_.on_closed(listener);
       break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-      on_failure(listener, static_cast<std::uint32_t>(value));
+      on_failure(listener, static_cast<std::uint32_t>(word->value));
       break;
     default:
       break;
+  }
+  return true;
+}
+
+/// False if there is no event.
+bool ZmqZap::read_login_event() {
+  const auto word = logins_.has_value() ? next_word(logins_->monitor) : std::nullopt;
+  if (!word.has_value()) {
+    return false;
+  }
+  if (word->kind == ZMQ_EVENT_ACCEPTED) {
+    logins_->connections.on_accepted(word->value);
+  } else if (word->kind == ZMQ_EVENT_DISCONNECTED) {
+    logins_->connections.on_ended(word->value);
   }
   return true;
 }

@@ -41,12 +41,15 @@ struct Sender {
     kNobody,  ///< The peer proved no identity.
     kHost,    ///< A member: `host`.
     kTicket,  ///< The holder of a ticket's secret: `ticket` is its public link key.
-    kLogin,   ///< A process of the user `uid` on this machine; on the socket of the CLI.
+    kLogin,   ///< A process of the user `uid` on this machine; on a socket of the CLI.
   };
   Kind kind = Kind::kNobody;
   HostId host{};
   std::string ticket{};
   std::uint32_t uid = 0;
+  /// Of a login: the name of `uid` on this machine, as the event loop resolves it. "" = the uid has
+  /// no name, or nobody asked for it: the agent knows its own name and that of root.
+  std::string login_name{};
   bool operator==(const Sender&) const = default;
 };
 
