@@ -99,13 +99,14 @@ std::string why_denied(const scheduler::State& state, const Request& request) {
   return why_denied(directory, request.user, row->right, {});
 }
 
-bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
+bool is_open_to_all(const Request& request, const Speaker& speaker, HostId asked) {
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr) {
     return false;
   }
-  const bool is_asked_by_itself = request.node.empty() && asked == speaker &&
-                                  (request.target.is_zero() || request.target == speaker);
+  const bool is_asked_by_itself = request.node.empty() && asked == speaker.host &&
+                                  (request.target.is_zero() || request.target == speaker.host) &&
+                                  (speaker.owns_host || row->effect == Effect::kReads);
   switch (row->openness) {
     case Openness::kAll:
     case Openness::kTicket:
@@ -119,7 +120,7 @@ bool is_open_to_all(const Request& request, HostId speaker, HostId asked) {
     }
     case Openness::kAboutOwnHost: {
       const auto about = decode_payload<HostRef>(request.arguments);
-      return about.has_value() && about->host == speaker;
+      return about.has_value() && about->host == speaker.host;
     }
     case Openness::kVouched:
       return false;

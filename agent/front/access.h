@@ -16,8 +16,15 @@ namespace muster::agent {
 /// arguments are readable.
 std::string why_denied(const scheduler::State& state, const Request& request);
 
-/// True if host `asked` answers a login of host `speaker` although `speaker` may not vouch for it.
-/// Precondition: `request` does not name `asked` as the node that answers.
-bool is_open_to_all(const Request& request, HostId speaker, HostId asked);
+/// A login and its host.
+struct Speaker {
+  HostId host;
+  /// It is root there, or the user of the agent. Another login may not change the host itself.
+  bool owns_host = false;
+};
+
+/// True if host `asked` answers the login although its host may not vouch for it. Precondition:
+/// `request` does not name `asked` as the node that answers.
+bool is_open_to_all(const Request& request, const Speaker& speaker, HostId asked);
 
 }  // namespace muster::agent

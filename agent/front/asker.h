@@ -34,12 +34,23 @@ struct Asker {
   WayBack back;
 };
 
-/// The reason that an agent which runs as `own` does not answer, and the users that may ask; "" if
-/// it answers. It answers root, which can read and do everything anyway. It answers the bearer of a
-/// ticket, too: the verb decides what such a bearer may ask.
-std::string why_denied(const gossip::Sender& sender, const Login& own);
+/// True if it is a login of root, which can read and do everything on its host anyway, or of the
+/// user that the agent runs as.
+bool owns_host(const gossip::Sender& sender, const Login& own);
+/// True if it is any other login of the agent's host.
+bool is_guest(const gossip::Sender& sender, const Login& own);
 
-/// The name of a login that the agent answers, whose uid the kernel proves; "" = not known here.
-std::string name_of_login(std::uint32_t uid, const Login& own);
+/// The reason that an agent which runs as `own` does not answer, and the users that may ask; "" if
+/// it answers. An agent of root answers every login that has a name; the log decides what its user
+/// may do. Any other agent answers its own user and root. Each answers the bearer of a ticket, too:
+/// the verb decides what such a bearer may ask.
+std::string why_denied(const gossip::Sender& sender, const Login& own);
+/// The same of an agent that has no cluster: one of root answers guests if the request is one that
+/// agents answer in or out of a cluster (Answerer::kAskedAnyway), as that for the version.
+std::string why_denied_without_cluster(const gossip::Sender& sender, const Login& own,
+                                       bool is_for_all);
+
+/// The name of a login, whose uid the kernel proves; "" = not known here.
+std::string name_of_login(const gossip::Sender& sender, const Login& own);
 
 }  // namespace muster::agent

@@ -49,7 +49,7 @@ void refuse(const ClientReach& reach, const ClientDesk::Open& question, const st
   const bool is_known = is(request.verb, Answerer::kPlacer) && !request.consistent &&
                         request.node.empty() && node.seat.knows_state() &&
                         node.seat.state().job(job_of(request)) != nullptr;
-  if (is_known && !why_not_of_user(node, request, question.asker.host).has_value()) {
+  if (is_known && !why_not_of_user(node, request, question.asker).has_value()) {
     answer(
         reach, question.asker,
         answer_from_state(node, request, "the leader places it, and could not be asked: " + text));
@@ -118,7 +118,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   }
   if (sender.kind == gossip::Sender::Kind::kLogin) {
     // The kernel proves the login: what the client says of itself does not count.
-    if (std::string name = name_of_login(sender.uid, own.clients.login); !name.empty()) {
+    if (std::string name = name_of_login(sender, own.clients.login); !name.empty()) {
       request->user = std::move(name);
     }
   }
@@ -127,7 +127,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     return Heard::kTaken;
   }
   if (sender.kind != gossip::Sender::Kind::kTicket) {
-    if (std::string denied = why_not_through(reach.node, *request, asker.host); !denied.empty()) {
+    if (std::string denied = why_not_through(reach.node, *request, asker); !denied.empty()) {
       answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(denied)));
       return Heard::kTaken;
     }
@@ -149,6 +149,10 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   if (is_join && !take_join(reach, question)) {
     return Heard::kTaken;
   }
+  if (is_guest(sender, own.clients.login) && is(question.request.verb, Answerer::kTarget) &&
+      !lets_user(reach, question.asker, question.request)) {
+    return Heard::kTaken;
+  }
   if (!question.request.node.empty()) {
     ask_named(reach, question);
     return Heard::kTaken;
@@ -157,7 +161,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
 }
 
 bool ClientFront::lets_user(const ClientReach& reach, const Asker& asker, const Request& request) {
-  const auto refusal = why_not_of_user(reach.node, request, asker.host);
+  const auto refusal = why_not_of_user(reach.node, request, asker);
   if (refusal.has_value()) {
     answer(reach, asker, *refusal);
   }

@@ -55,10 +55,21 @@ std::string names_of(const NodeView& node, const std::vector<HostId>& hosts) {
   return names;
 }
 
+Speaker speaker_of(const NodeView& node, const Asker& asker) {
+  return {asker.host, owns_host(asker.proven, node.options.clients.login)};
+}
+
+/// Another host may obey it without a copy of the log, because a host that vouches passed it on.
+bool needs_judge(const VerbRow& row) {
+  return row.answerer == Answerer::kTarget &&
+         (row.effect != Effect::kReads || row.right == Right::kMayReadOutput);
+}
+
 }  // namespace
 
-std::string why_not_through(const NodeView& node, const Request& request, HostId speaker) {
+std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker) {
   const Roll& roll = node.roll;
+  const HostId speaker = asker.host;
   const bool is_own = speaker == node.options.self;
   Request said = request;
   if (said.node == node.options.name) {
@@ -72,7 +83,7 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
   if (!is_own && is(request.verb, Carrier::kTicketMakers) && !request.node.empty()) {
     return "a ticket is made on the host where you log in: leave out --node";
   }
-  if (roll.may_vouch(speaker) || is_open_to_all(said, speaker, node.options.self) ||
+  if (roll.may_vouch(speaker) || is_open_to_all(said, speaker_of(node, asker), node.options.self) ||
       mutant(Mutant::kAnyHostVouches)) {
     return "";
   }
@@ -88,12 +99,24 @@ std::string why_not_through(const NodeView& node, const Request& request, HostId
 }
 
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
-                                        HostId speaker) {
+                                        const Asker& asker) {
   const scheduler::State& state = node.seat.state();
   // A host that may not vouch passes on only what every login may ask.
-  const bool is_open = is_open_to_all(request, speaker, node.options.self);
+  if (is_open_to_all(request, speaker_of(node, asker), node.options.self)) {
+    return std::nullopt;
+  }
+  const VerbRow* row = find_verb(request.verb);
+  const bool can_judge = node.seat.knows_state() && state.directory().is_founded();
+  if (!can_judge && row != nullptr && needs_judge(*row) &&
+      is_guest(asker.proven, node.options.clients.login)) {
+    const std::vector<HostId> voters = others_that(node, node.options.self, &Roll::may_vote);
+    return bad(node, ResponseStatus::kDenied,
+               "host " + node.options.name + " has no copy of the log to look up what " +
+                   request.user + " may do: run `" + std::string(row->name) + "` as root here" +
+                   (voters.empty() ? "" : ", or on " + names_of(node, voters)));
+  }
   const bool is_early = !state.directory().is_founded() && !is_change(request.verb);
-  if (is_open || is_early || !node.seat.knows_state()) {
+  if (is_early || !node.seat.knows_state()) {
     return std::nullopt;
   }
   const std::string why = why_denied(state, request);

@@ -6,19 +6,22 @@
 #include <string>
 
 #include "agent/api/request.h"
+#include "agent/front/asker.h"
 #include "agent/node/node_view.h"
 #include "gossip/base/ids.h"
 
 namespace muster::agent {
 
-/// The reason to refuse `request` of a login of host `speaker`; "" = it is accepted. `speaker` may
-/// be this host.
-std::string why_not_through(const NodeView& node, const Request& request, HostId speaker);
-/// The refusal of a request, which `speaker` vouches for, whose user has no right to it by the
-/// users in the log; nullopt if the user has it, or if this node does not have the log. Before the
-/// log names users only reads are answered.
+/// The reason to refuse `request` of a login because of its host, which may be this one; "" = it is
+/// accepted.
+std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker);
+/// The refusal of a request, which the asker's host vouches for, whose user has no right to it by
+/// the users in the log; nullopt if the user has it, or if this node does not have the log. Before
+/// the log names users only reads are answered. A guest of this host (agent/front/asker.h) is
+/// refused what no later node judges if this node cannot: to change a host by its own agent, and to
+/// read output.
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
-                                        HostId speaker);
+                                        const Asker& asker);
 /// True if without `host` another host may still vouch for its logins, or vote.
 bool is_another_to_vouch(const NodeView& node, HostId host);
 bool is_another_to_vote(const NodeView& node, HostId host);

@@ -123,7 +123,9 @@ class UnjoinedAgent {
   }
 
   Response on_request(const Asker& asker, const std::optional<Request>& asked) {
-    if (std::string why = why_denied(asker.proven, options_.login); !why.empty()) {
+    const bool is_for_all = asked.has_value() && is(asked->verb, Answerer::kAskedAnyway);
+    if (std::string why = why_denied_without_cluster(asker.proven, options_.login, is_for_all);
+        !why.empty()) {
       return refusal(ResponseStatus::kDenied, std::move(why));
     }
     if (membership_.has_value()) {
@@ -193,7 +195,7 @@ class UnjoinedAgent {
     record.authority = std::string(authority.public_key());
     record.founders = args.founders;
     record.founding_ticket = args.ticket;
-    record.first_admin = name_of_login(asker.proven.uid, options_.login);
+    record.first_admin = name_of_login(asker.proven, options_.login);
     record.own = record_of(key_, record, authority);
     Contact here = record.own;
     here.address = options_.control.text();
@@ -239,6 +241,7 @@ Result<std::optional<MembershipRecord>> wait_for_membership(const HostKey& key,
   gossip::ZmqTransport::Options sockets;
   sockets.listens = false;
   sockets.ipc_path = options.ipc_path;
+  sockets.logins = options.logins;
   sockets.last_answers = kLastAnswers;
   sockets.link = gossip::LinkKeys::make();
   auto transport = gossip::ZmqTransport::open(sockets);

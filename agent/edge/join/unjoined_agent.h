@@ -1,5 +1,5 @@
 #pragma once
-// An agent that has no cluster yet waits here: it listens on its own unix socket and nowhere else,
+// An agent that has no cluster yet waits here: it listens on its unix sockets and nowhere else,
 // until its user founds a cluster (muster init) or gives it a ticket (muster join). Then it becomes
 // a member, once and for good.
 
@@ -11,6 +11,7 @@
 #include "agent/edge/join/membership_record.h"
 #include "agent/front/asker.h"
 #include "gossip/base/result.h"
+#include "gossip/edge/login_listener.h"
 #include "gossip/edge/zmq_transport.h"
 #include "gossip/wire/endpoint.h"
 
@@ -18,9 +19,11 @@ namespace muster::agent {
 
 struct UnjoinedOptions {
   std::string ipc_path;
+  /// Where other logins come in; it outlives the agent. nullptr = nowhere.
+  const gossip::LoginListener* logins = nullptr;
   std::string name;          ///< Of this host.
   gossip::Endpoint control;  ///< Where it will listen, as others reach it.
-  Login login;               ///< The user that it answers, besides root: that of the agent.
+  Login login;               ///< The user of the agent, which may found and join, as root may.
   int stop_fd = -1;
   std::function<void()> on_turn;  ///< Called several times a second while it waits.
   /// A file with a ticket, read once it is there and tried again and again; "" = its user will say.

@@ -14,6 +14,8 @@ namespace {
 
 const HostId kSpeaker = HostId::from_bytes("speaker_________");
 const HostId kAsked = HostId::from_bytes("asked___________");
+const Speaker kRoot{kSpeaker, true};
+const Speaker kGuest{kSpeaker, false};
 
 Request about(Verb verb, HostId target = HostId(), std::string arguments = "") {
   Request request;
@@ -29,36 +31,46 @@ TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
                                Verb::kJoin,     Verb::kWhoami};
   for (std::size_t number = 0; number < kByteValues; ++number) {
     const auto verb = static_cast<Verb>(number);
-    EXPECT_EQ(is_open_to_all(about(verb), kSpeaker, kAsked), open.contains(verb)) << number;
+    EXPECT_EQ(is_open_to_all(about(verb), kGuest, kAsked), open.contains(verb)) << number;
   }
 }
 
 TEST(Access, AHostAnswersItsLoginAboutItself) {
   const std::string look = encode_payload(RecoverArgs());
   for (const Verb verb : {Verb::kEvents, Verb::kStats, Verb::kLeave, Verb::kRecover}) {
-    EXPECT_TRUE(is_open_to_all(about(verb, HostId(), look), kSpeaker, kSpeaker));
-    EXPECT_TRUE(is_open_to_all(about(verb, kSpeaker, look), kSpeaker, kSpeaker));
-    EXPECT_FALSE(is_open_to_all(about(verb, kAsked, look), kSpeaker, kSpeaker)) << "another's";
+    EXPECT_TRUE(is_open_to_all(about(verb, HostId(), look), kRoot, kSpeaker));
+    EXPECT_TRUE(is_open_to_all(about(verb, kSpeaker, look), kRoot, kSpeaker));
+    EXPECT_FALSE(is_open_to_all(about(verb, kAsked, look), kRoot, kSpeaker)) << "another's";
     Request named = about(verb, HostId(), look);
     named.node = "asked";
-    EXPECT_FALSE(is_open_to_all(named, kSpeaker, kSpeaker)) << "by its name";
-    EXPECT_FALSE(is_open_to_all(about(verb, HostId(), look), kSpeaker, kAsked)) << "passed on";
-    EXPECT_FALSE(is_open_to_all(about(verb, kSpeaker, look), kSpeaker, kAsked))
+    EXPECT_FALSE(is_open_to_all(named, kRoot, kSpeaker)) << "by its name";
+    EXPECT_FALSE(is_open_to_all(about(verb, HostId(), look), kRoot, kAsked)) << "passed on";
+    EXPECT_FALSE(is_open_to_all(about(verb, kSpeaker, look), kRoot, kAsked))
         << "passed on, and meant for whom it comes from: who gets it may look at itself";
   }
   const auto detail = [](HostId host) {
     return about(Verb::kHostDetail, HostId(), encode_payload(HostRef{host}));
   };
-  EXPECT_TRUE(is_open_to_all(detail(kSpeaker), kSpeaker, kAsked));
-  EXPECT_FALSE(is_open_to_all(detail(kAsked), kSpeaker, kSpeaker));
-  EXPECT_FALSE(is_open_to_all(about(Verb::kHostDetail, HostId(), "garbage"), kSpeaker, kSpeaker));
+  EXPECT_TRUE(is_open_to_all(detail(kSpeaker), kRoot, kAsked));
+  EXPECT_FALSE(is_open_to_all(detail(kAsked), kRoot, kSpeaker));
+  EXPECT_FALSE(is_open_to_all(about(Verb::kHostDetail, HostId(), "garbage"), kRoot, kSpeaker));
+}
+
+TEST(Access, AGuestLooksAtItsHostAndDoesNotChangeIt) {
+  const std::string look = encode_payload(RecoverArgs());
+  for (const Verb verb : {Verb::kEvents, Verb::kStats}) {
+    EXPECT_TRUE(is_open_to_all(about(verb), kGuest, kSpeaker));
+  }
+  for (const Verb verb : {Verb::kLeave, Verb::kRecover}) {
+    EXPECT_FALSE(is_open_to_all(about(verb, HostId(), look), kGuest, kSpeaker));
+  }
 }
 
 TEST(Access, ANewQuorumIsAnOrderForEverybody) {
   RecoverArgs order;
   order.is_order = true;
   EXPECT_FALSE(
-      is_open_to_all(about(Verb::kRecover, HostId(), encode_payload(order)), kSpeaker, kSpeaker));
+      is_open_to_all(about(Verb::kRecover, HostId(), encode_payload(order)), kRoot, kSpeaker));
 }
 
 }  // namespace

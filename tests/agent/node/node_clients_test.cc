@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;  // NOLINT: literals only.
 using gossip::MessageType;
 using testing::BareNode;
+using testing::kAdmin;
 using testing::kCluster;
 using testing::kPeer;
 using testing::kSelf;
@@ -380,6 +381,53 @@ TEST(Node, ALoginIsTheUserThatItsKernelProves) {
   EXPECT_EQ(user_of_job({Kind::kLogin, {}, {}, 0}, "b"), "root");
   EXPECT_EQ(user_of_job({Kind::kHost, kPeer}, "c"), "ben") << "the peer's own login";
   EXPECT_EQ(user_of_job({Kind::kLogin, {}, {}, 1001}, "d"), "no job");
+}
+
+/// The status of the answer to a login of the host of root's agent that says it is root.
+ResponseStatus answer_to(BareNode& bare, std::uint32_t uid, const std::string& name, Verb verb,
+                         std::string arguments = "") {
+  Request asked = request(verb, std::move(arguments));
+  asked.user = "root";
+  const gossip::Sender login{gossip::Sender::Kind::kLogin, {}, {}, uid, name};
+  return bare.ask_as(login, encode(asked)).value_or(Response{}).status;
+}
+
+TEST(Node, AGuestHasTheRightsOfItsUserAndDoesNotChangeTheHost) {
+  BareNode bare(Login{0, "root"});
+  bare.pass(5s);
+  bare.vouch({kPeer});
+  const auto ben = [&](Verb verb, std::string arguments = "") {
+    return answer_to(bare, 1001, "ben", verb, std::move(arguments));
+  };
+  for (const Verb verb : {Verb::kVersion, Verb::kHosts, Verb::kJobs, Verb::kEvents}) {
+    EXPECT_EQ(ben(verb), ResponseStatus::kOk) << static_cast<int>(verb);
+    EXPECT_EQ(answer_to(bare, 1001, "", verb), ResponseStatus::kDenied) << "it has no name";
+  }
+  RecoverArgs order;
+  order.is_order = true;
+  EXPECT_EQ(ben(Verb::kLeave), ResponseStatus::kDenied);
+  EXPECT_EQ(ben(Verb::kRecover, encode_payload(RecoverArgs())), ResponseStatus::kDenied);
+  EXPECT_EQ(ben(Verb::kRecover, encode_payload(order)), ResponseStatus::kDenied);
+  EXPECT_EQ(ben(Verb::kDrain, encode_payload(DrainArgs{kSelf, "disk", false, 0})),
+            ResponseStatus::kDenied);
+  EXPECT_EQ(ben(Verb::kFound, encode_payload(FoundArgs{1, ""})), ResponseStatus::kConflict);
+  EXPECT_EQ(answer_to(bare, 0, "", Verb::kSubmit, submit_arguments()), ResponseStatus::kOk);
+  EXPECT_EQ(ben(Verb::kCancel, encode_payload(JobRun{JobId(1)})), ResponseStatus::kDenied);
+  EXPECT_FALSE(bare.has_exited());
+  EXPECT_EQ(answer_to(bare, 0, "", Verb::kLeave), ResponseStatus::kConflict) << "it runs a job";
+}
+
+TEST(Node, AHostWithoutTheLogLetsNoGuestDoWhatNobodyJudges) {
+  Forwarding bare;
+  bare.pass(600ms);
+  const auto status = [&](std::uint32_t uid, Verb verb, std::string arguments = "") {
+    return answer_to(bare, uid, uid == 0 ? "" : "ben", verb, std::move(arguments));
+  };
+  EXPECT_EQ(status(1001, Verb::kEvents), ResponseStatus::kOk);
+  EXPECT_EQ(status(1001, Verb::kLeave), ResponseStatus::kDenied);
+  EXPECT_EQ(status(1001, Verb::kRecover, encode_payload(RecoverArgs())), ResponseStatus::kDenied);
+  EXPECT_EQ(status(1001, Verb::kOutput, encode_payload(OutputQuery())), ResponseStatus::kDenied);
+  EXPECT_NE(status(0, Verb::kLeave), ResponseStatus::kDenied);
 }
 
 Response said(BareNode& bare, const std::string& user, Verb verb, std::string arguments) {
