@@ -184,11 +184,23 @@ void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
 }  // namespace
 
 const std::vector<std::string>& agent_setting_names() {
-  static const std::vector<std::string> names = {
-      "listen",      "seeds",      "ticket",      "data_dir",
-      "gpus",        "name",       "rack",        "spine",
-      "labels",      "log_json",   "log_level",   "log_file",
-      "output_keep", "output_max", "shared_user", "system_users_may_run"};
+  static const std::vector<std::string> names = {"listen",
+                                                 "seeds",
+                                                 "ticket",
+                                                 "data_dir",
+                                                 "gpus",
+                                                 "name",
+                                                 "rack",
+                                                 "spine",
+                                                 "labels",
+                                                 "log_json",
+                                                 "log_level",
+                                                 "log_file",
+                                                 "output_keep",
+                                                 "output_max",
+                                                 "shared_user",
+                                                 "socket_group",
+                                                 "system_users_may_run"};
   return names;
 }
 
@@ -217,6 +229,7 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   options.log_json = lookup.truth("log_json");
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
   options.log_file = lookup.text("log_file");
+  options.users.socket_group = lookup.text("socket_group");
   read_output_rule(lookup, options);
   options.users.is_shared = lookup.truth("shared_user");
   options.users.system_users = parts_of(lookup.text("system_users_may_run"));
@@ -243,6 +256,7 @@ std::vector<std::string> settings_of_start(const AgentOptions& before, const Age
       {"log_json", before.log_json == after.log_json},
       {"log_file", before.log_file == after.log_file},
       {"shared_user", before.users.is_shared == after.users.is_shared},
+      {"socket_group", before.users.socket_group == after.users.socket_group},
       {"system_users_may_run", before.users.system_users == after.users.system_users}};
   std::vector<std::string> names;
   for (const auto& [name, is_same] : settings) {

@@ -13,11 +13,12 @@
 
 namespace muster::cli {
 
-/// The users whose jobs an agent takes, beside those that it takes anyway.
-struct RankUsers {
+/// The settings about the users of a host.
+struct UserSettings {
   bool is_shared = false;                 ///< All ranks run as the agent's user.
   std::vector<std::string> system_users;  ///< Users with a uid below 1000 whose jobs may run.
-  bool operator==(const RankUsers&) const = default;
+  std::string socket_group;  ///< Of the socket for all logins; "" = every login may use it.
+  bool operator==(const UserSettings&) const = default;
 };
 
 struct AgentOptions {
@@ -34,8 +35,8 @@ struct AgentOptions {
   std::string log_file;          ///< Instead of stderr; "" = stderr.
   Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
-  RankUsers users{};             ///< The jobs that run here, and as which user.
-  std::string config_path;       ///< The file that was read; "" = none.
+  UserSettings users{};
+  std::string config_path;  ///< The file that was read; "" = none.
   /// The same once more, as file and environment say it by then.
   std::function<Result<AgentOptions>()> reread{};
 };

@@ -12,7 +12,8 @@ namespace muster::cli {
 inline constexpr char kSystemDataDir[] = "/var/lib/muster";
 inline constexpr char kSystemConfig[] = "/etc/muster/muster.toml";
 inline constexpr char kSocketName[] = "agent.sock";
-/// Root's agents leave links to their sockets there, others in $XDG_RUNTIME_DIR/muster.
+/// Root's agents have their sockets for all logins there; others have links to their sockets in
+/// $XDG_RUNTIME_DIR/muster.
 inline constexpr char kSystemRuntimeDir[] = "/run/muster";
 
 /// Where an agent keeps its data: the system's directory where it may be written, else the user's

@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<SettingWords, 16> kWords = {{
+constexpr std::array<SettingWords, 17> kWords = {{
     {"listen", "\"127.0.0.1:7450\"", true, "",
      "Address and control port to listen on; the next port carries bulk data. Port 0 picks free "
      "ones, which the agent prints."},
@@ -40,6 +40,8 @@ constexpr std::array<SettingWords, 16> kWords = {{
      "Take jobs of all users and run their ranks as the agent's user. Without it ranks of an agent "
      "that is root run as the user of their job, never as root, and any other agent takes jobs of "
      "its own user alone."},
+    {"socket_group", "\"ai\"", false, "every login",
+     "Group whose members may ask the agent, if it runs as root; other logins cannot reach it."},
     {"system_users_may_run", "[\"backup\"]", false, "none",
      "Users with a uid below 1000 whose jobs an agent that is root may run."},
 }};

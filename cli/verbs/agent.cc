@@ -51,6 +51,10 @@ class Agent final : public Verb {
     setting(options, "output_max",
             "Keep at most this much output of ended jobs; the oldest is deleted first (default 4G)",
             "SIZE");
+    setting(options, "socket_group",
+            "Let members of this group alone ask the agent, if it runs as root (default every "
+            "login)",
+            "GROUP");
     options.text("--config", config_path_,
                  "Read settings from this file; MUSTER_* variables override it, and flags override "
                  "both (default /etc/muster/muster.toml)",

@@ -1,5 +1,6 @@
 #include "gossip/edge/zmq_client.h"
 
+#include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
 #include <sys/socket.h>
@@ -36,13 +37,26 @@ Error nobody_at(std::string_view where) {
   return {ErrorCode::kUnavailable, "no agent answers at " + std::string(where) + kStartHint};
 }
 
+/// Names the group that may write to a socket of root; "" if only root may.
+std::string group_of(const struct stat& file) {
+  if (!S_ISSOCK(file.st_mode) || (file.st_mode & S_IWGRP) == 0) {
+    return "";
+  }
+  const group* found = getgrgid(file.st_gid);
+  return found == nullptr ? "gid " + std::to_string(file.st_gid) : std::string(found->gr_name);
+}
+
 /// Names the owner of the path or, if the path cannot be read, that of the first readable directory
 /// above.
 std::string who_may_use(const std::string& path) {
   struct stat found {};
   std::string seen = path;
-  while (lstat(seen.c_str(), &found) != 0 && seen.find('/', 1) != std::string::npos) {
+  while (stat(seen.c_str(), &found) != 0 && seen.find('/', 1) != std::string::npos) {
     seen.resize(seen.rfind('/'));
+  }
+  if (const std::string members = group_of(found); !members.empty()) {
+    return "the agent at " + path + " answers root and the group " + members +
+           ": have an operator add you to that group";
   }
   const passwd* owner = getpwuid(found.st_uid);
   const std::string who =

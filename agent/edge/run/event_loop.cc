@@ -51,6 +51,9 @@ std::vector<std::string> hosts_of(const Launch& launch, const crdt::AddressBook&
 
 }  // namespace
 
+EventLoop::EventLoop(LoopParts parts)
+    : parts_(std::move(parts)), logins_(*parts_.login_names, geteuid()) {}
+
 EventLoop::End EventLoop::run() {
   started_ = boot_now();
   drain();
@@ -61,7 +64,7 @@ EventLoop::End EventLoop::run() {
   }
   account_.took(Work::kStart);
   while (!end_.has_value()) {
-    wait(parts_.node->next_deadline());
+    wait(std::min(parts_.node->next_deadline(), logins_.next_deadline()));
     look_at_wall_clock();
     tell_refused();
     keep_in_order();
@@ -89,13 +92,14 @@ void EventLoop::wait(Instant deadline) {
   std::vector<int> fds = parts_.supervisors->fds();
   fds.push_back(parts_.storage->fd());
   fds.push_back(parts_.row_check->fd());
+  fds.push_back(parts_.login_names->fd());
   fds.push_back(parts_.stop_fd);
   parts_.transport->wait(until, fds);
   notice_pause(before, until);
   if (parts_.transport->readable(parts_.stop_fd)) {
     on_stop_signal();
   }
-  fds.resize(fds.size() - 3);
+  fds.resize(fds.size() - 4);
   for (const int fd : fds) {
     if (parts_.transport->readable(fd)) {
       parts_.supervisors->on_readable(fd);
@@ -147,7 +151,10 @@ void EventLoop::tell_refused() {
   const std::uint64_t early = news(&Stats::refused_early_tickets);
   const std::uint64_t unfinished = news(&Stats::ended_unfinished);
   const std::uint64_t unproven = news(&Stats::dropped_unproven);
-  const std::uint64_t all = unknown + plain + malformed + early + unfinished + unproven;
+  const std::uint64_t logins = news(&Stats::ended_logins);
+  const std::uint64_t messages = news(&Stats::dropped_logins);
+  const std::uint64_t all =
+      unknown + plain + malformed + early + unfinished + unproven + logins + messages;
   if (all == 0 || boot_now() < tell_refused_at_) {
     return;
   }
@@ -158,7 +165,9 @@ void EventLoop::tell_refused() {
               {"malformed", std::to_string(malformed)},
               {"too_many_joins", std::to_string(early)},
               {"unfinished", std::to_string(unfinished)},
-              {"no_longer_admitted", std::to_string(unproven)}}});
+              {"no_longer_admitted", std::to_string(unproven)},
+              {"too_many_of_a_login", std::to_string(logins)},
+              {"too_many_messages_of_a_login", std::to_string(messages)}}});
   told_refused_ = now;
   tell_refused_at_ = boot_now() + kRefusedPeriod;
   for (const std::string& address : parts_.transport->take_plain_peers()) {
@@ -192,7 +201,8 @@ void EventLoop::drain_backlog() {
 }
 
 bool EventLoop::take_inputs() {
-  std::vector<gossip::TransportInput> inputs = parts_.transport->take_inputs();
+  std::vector<gossip::TransportInput> inputs =
+      logins_.pass(parts_.transport->take_inputs(), boot_now());
   std::stable_partition(inputs.begin(), inputs.end(), goes_first);
   account_.took(Work::kReceive);
   bool has_any = !inputs.empty();
@@ -333,6 +343,8 @@ void EventLoop::read_stats(const ReadStats& read) {
                             links.refused_malformed + links.refused_early_tickets);
   tell("links.sends_dropped", links.dropped_queue_full + links.dropped_no_route +
                                   links.dropped_link_ending + links.dropped_links_full);
+  tell("logins.connections_ended", links.ended_logins);
+  tell("logins.messages_dropped", links.dropped_logins + logins_.dropped());
   const crdt::HostStore::Stats& rows = parts_.node->store().stats();
   tell("rows.publishes", rows.publishes);
   tell("rows.signatures_made", rows.signed_times);

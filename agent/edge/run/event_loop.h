@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "agent/edge/host/login_names.h"
+#include "agent/edge/run/login_queue.h"
 #include "agent/edge/run/loop_account.h"
 #include "agent/edge/run/row_check_thread.h"
 #include "agent/edge/run/upkeep.h"
@@ -25,8 +27,9 @@ struct LoopParts {
   std::unique_ptr<RowCheckThread> row_check;
   std::unique_ptr<RankSupervisors> supervisors;
   std::unique_ptr<Node> node;
-  Upkeep* upkeep = nullptr;  ///< Outlives the loop.
-  int stop_fd = -1;          ///< Readable when the process was asked to end.
+  Upkeep* upkeep = nullptr;           ///< Outlives the loop.
+  LoginNames* login_names = nullptr;  ///< Outlives the loop.
+  int stop_fd = -1;                   ///< Readable when the process was asked to end.
 };
 
 class EventLoop {
@@ -39,7 +42,7 @@ class EventLoop {
     kDoubled,  ///< Another agent lives under this host's id: one of them needs a new one.
   };
 
-  explicit EventLoop(LoopParts parts) : parts_(std::move(parts)) {}
+  explicit EventLoop(LoopParts parts);
   End run();
   Generation raise_to() const { return raise_to_; }
   const std::string& why_refused() const { return why_refused_; }
@@ -63,6 +66,7 @@ class EventLoop {
   void keep_in_order();
 
   LoopParts parts_;
+  LoginQueue logins_;
   LoopAccount account_;
   Instant started_;
   std::optional<End> end_;

@@ -1,5 +1,6 @@
 #include "agent/edge/run/run_agent.h"
 
+#include <grp.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -22,6 +23,7 @@
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/host/gpu_inventory.h"
 #include "agent/edge/host/kernel_labels.h"
+#include "agent/edge/host/login_names.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/join/unjoined_agent.h"
 #include "agent/edge/own_path.h"
@@ -34,6 +36,7 @@
 #include "crdt/edge/data_lock.h"
 #include "gossip/base/version.h"
 #include "gossip/edge/boot_clock.h"
+#include "gossip/edge/login_listener.h"
 
 namespace muster::agent {
 namespace {
@@ -180,9 +183,11 @@ LinkRecord link_of(const MembershipRecord& membership, const crdt::Records& id_r
 
 Result<std::unique_ptr<gossip::ZmqTransport>> open_transport(const RunOptions& options,
                                                              const MembershipRecord& membership,
-                                                             const LinkRecord& link) {
+                                                             const LinkRecord& link,
+                                                             const gossip::LoginListener* logins) {
   gossip::ZmqTransport::Options ports = ports_of(options);
   ports.ipc_path = socket_path(options);
+  ports.logins = logins;
   ports.link = gossip::LinkKeys::from_seed(link.seed);
   if (link.previous_seed.size() == gossip::kLinkSeedBytes) {
     ports.previous_link = gossip::LinkKeys::from_seed(link.previous_seed);
@@ -238,7 +243,7 @@ Login own_login() {
 }
 
 RankUserRule rank_user_rule(const RunOptions& options) {
-  return {own_login().name, geteuid() == 0, options.is_shared_user, options.system_users};
+  return {own_login().name, geteuid() == 0, options.users.is_shared, options.users.system_users};
 }
 
 /// The membership on disk; else blocks until there is one. nullopt if asked to end meanwhile.
@@ -263,6 +268,7 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
   }
   UnjoinedOptions unjoined;
   unjoined.ipc_path = socket_path(options);
+  unjoined.logins = upkeep.logins();
   unjoined.name = options.name;
   unjoined.control = options.listen;
   unjoined.login = own_login();
@@ -324,7 +330,7 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
   node.addresses.bulk = transport.bulk_endpoint();
   node.unix_ms = unix_now_ms();
   node.clients.login = own_login();
-  node.hardware.has_namespaces = can_make_pid_namespace(geteuid() == 0 && !options.is_shared_user);
+  node.hardware.has_namespaces = can_make_pid_namespace(geteuid() == 0 && !options.users.is_shared);
   if (!node.hardware.has_namespaces) {
     log_event({Severity::kWarn,
                "no_pid_namespaces",
@@ -387,8 +393,8 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
       seeds->push_back(*at);
     }
   }
-  auto transport =
-      open_transport(options, **membership, link_of(**membership, data->recovered().id));
+  auto transport = open_transport(options, **membership,
+                                  link_of(**membership, data->recovered().id), upkeep.logins());
   if (!transport) {
     return transport.error();
   }
@@ -433,7 +439,7 @@ void raise_file_limit() {
 }
 
 void warn_of_open_doors(const RunOptions& options) {
-  if (options.is_shared_user) {
+  if (options.users.is_shared) {
     log_event({Severity::kWarn,
                geteuid() == 0 ? "ranks_run_as_root" : "ranks_share_a_user",
                {{"user", own_login().name},
@@ -460,17 +466,55 @@ Status mend_start(const RunOptions& options) {
   return ok();
 }
 
+/// kInvalid: there is no such group. nullopt: none was named.
+Result<std::optional<gid_t>> socket_group(const RunOptions& options) {
+  if (options.users.socket_group.empty()) {
+    return std::optional<gid_t>();
+  }
+  const group* found = getgrnam(options.users.socket_group.c_str());
+  if (found == nullptr) {
+    return Error{ErrorCode::kInvalid, "socket_group: there is no group '" +
+                                          options.users.socket_group +
+                                          "' on this host: make it (groupadd " +
+                                          options.users.socket_group + "), or name another one"};
+  }
+  return std::optional(found->gr_gid);
+}
+
+/// Of an agent that runs as root. Without the socket root goes on by the agent's own one.
+void listen_to_logins(const std::string& directory, const RunOptions& options,
+                      std::optional<gid_t> group, gossip::LoginListener& logins) {
+  Status opened = make_runtime_directory(directory);
+  if (opened) {
+    opened = logins.open(directory + "/" + options.name + ".sock", group);
+  }
+  if (!opened) {
+    log_event({Severity::kWarn, "no_socket_for_logins", {{"why", opened.error().text}}});
+  }
+}
+
 /// Without links people name the data directory.
-void make_links(const RunOptions& options, SocketLinks& links) {
-  const std::string socket = std::filesystem::absolute(options.data_dir).string() + "/agent.sock";
-  if (const std::string directory = runtime_directory(); !directory.empty()) {
+void make_links(const RunOptions& options, std::optional<gid_t> group,
+                gossip::LoginListener& logins, SocketLinks& links) {
+  std::string socket = std::filesystem::absolute(options.data_dir).string() + "/agent.sock";
+  if (std::string directory = runtime_directory(); !directory.empty()) {
+    directory = std::filesystem::absolute(directory).string();
+    if (geteuid() == 0) {
+      listen_to_logins(directory, options, group, logins);
+    } else if (group.has_value()) {
+      log_event({Severity::kWarn,
+                 "socket_group_unused",
+                 {{"why", "this agent does not run as root, and answers its own user and root"}}});
+    }
+    socket = logins.is_open() ? logins.path() : socket;
     if (const Status made = links.make(directory, options.name, socket); !made) {
       log_event({Severity::kWarn, "no_socket_link", {{"why", made.error().text}}});
     }
   }
-  log_event({Severity::kInfo,
-             "socket",
-             {{"path", links.paths().empty() ? socket : links.paths().back()}}});
+  log_event(
+      {Severity::kInfo,
+       "socket",
+       {{"path", logins.is_open() || links.paths().empty() ? socket : links.paths().back()}}});
 }
 
 }  // namespace
@@ -490,15 +534,21 @@ int run_agent(const RunOptions& options) {
   if (!lock) {
     return fail(lock.error());
   }
+  const Result<std::optional<gid_t>> group = socket_group(options);
+  if (!group) {
+    return fail(group.error());
+  }
   give_memory_back();
   raise_file_limit();
   warn_of_open_doors(options);
   std::signal(SIGPIPE, SIG_IGN);
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;
+  LoginNames names;
+  gossip::LoginListener logins;
   SocketLinks links;
-  make_links(options, links);
-  Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread});
+  make_links(options, *group, logins, links);
+  Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread, &logins});
   while (true) {
     Result<std::optional<LoopParts>> parts = make_parts(options, at_least, stop_fd, upkeep);
     if (!parts) {
@@ -509,6 +559,7 @@ int run_agent(const RunOptions& options) {
     }
     (*parts)->stop_fd = stop_fd;
     (*parts)->upkeep = &upkeep;
+    (*parts)->login_names = &names;
     EventLoop loop(*std::move(parts).value());
     switch (loop.run()) {
       case EventLoop::End::kStopped:

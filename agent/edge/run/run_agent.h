@@ -15,6 +15,15 @@
 
 namespace muster::agent {
 
+/// The settings about the users of this host.
+struct UserSettings {
+  bool is_shared = false;                 ///< RankUserRule::is_shared
+  std::vector<std::string> system_users;  ///< RankUserRule::system_users
+  /// The group whose members may use the socket for all logins, of an agent that runs as root;
+  /// "" = every login may.
+  std::string socket_group{};
+};
+
 struct RunOptions {
   gossip::Endpoint listen;         ///< Control port; the bulk port is the next one. 0 = any two.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each, resolved once.
@@ -28,8 +37,7 @@ struct RunOptions {
   std::string log_level;
   std::string log_file;  ///< "" = stderr.
   OutputRule output_rule{};
-  bool is_shared_user = false;             ///< RankUserRule::is_shared
-  std::vector<std::string> system_users;   ///< RankUserRule::system_users
+  UserSettings users{};
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 

@@ -1,14 +1,13 @@
 #include "agent/edge/run/socket_links.h"
 
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
+
+#include "gossip/edge/login_listener.h"
 
 namespace muster::agent {
 namespace {
@@ -23,24 +22,30 @@ std::string target_of(const std::string& link) {
   return size <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(size));
 }
 
-/// True if a process listens at the socket, also in doubt, as when its queue is full.
-bool is_alive(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
+/// False: an agent that lives has it.
+bool make_link(const std::string& link, const std::string& socket) {
+  if (symlink(socket.c_str(), link.c_str()) == 0) {
+    return true;
+  }
+  const std::string target = target_of(link);
+  if (target == socket) {
+    return true;
+  }
+  if (target.empty() || gossip::is_listening(target)) {
     return false;
   }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  const int rc = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const int error = errno;
-  close(fd);
-  return rc == 0 || (error != ENOENT && error != ECONNREFUSED && error != ENOTDIR);
+  unlink(link.c_str());
+  return symlink(socket.c_str(), link.c_str()) == 0;
 }
 
-Status check_directory(const std::string& directory) {
+}  // namespace
+
+/// A mask of this process does not close the directory to other logins.
+Status make_runtime_directory(const std::string& directory) {
+  if (mkdir(directory.c_str(), kDirectoryMode) == 0) {
+    chmod(directory.c_str(), kDirectoryMode);
+  }
   struct stat found {};
-  mkdir(directory.c_str(), kDirectoryMode);
   if (lstat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
     return Error{ErrorCode::kIo, "there is no directory " + directory};
   }
@@ -51,24 +56,6 @@ Status check_directory(const std::string& directory) {
   }
   return ok();
 }
-
-/// False: an agent that lives has it.
-bool make_link(const std::string& link, const std::string& socket) {
-  if (symlink(socket.c_str(), link.c_str()) == 0) {
-    return true;
-  }
-  const std::string target = target_of(link);
-  if (target == socket) {
-    return true;
-  }
-  if (target.empty() || is_alive(target)) {
-    return false;
-  }
-  unlink(link.c_str());
-  return symlink(socket.c_str(), link.c_str()) == 0;
-}
-
-}  // namespace
 
 std::string runtime_directory() {
   const char* said = std::getenv("MUSTER_RUNTIME_DIR");
@@ -96,15 +83,15 @@ Status SocketLinks::make(const std::string& directory, const std::string& name,
   name_ = name;
   socket_ = socket;
   paths_.clear();
-  if (const Status good = check_directory(directory); !good) {
+  if (const Status good = make_runtime_directory(directory); !good) {
     return good;
   }
   const std::string first = directory + "/agent.sock";
-  if (make_link(first, socket)) {
+  if (first != socket && make_link(first, socket)) {
     paths_.push_back(first);
   }
   const std::string own = directory + "/" + name + ".sock";
-  if (own == first) {
+  if (own == first || own == socket) {
     return ok();
   }
   if (name.empty() || name.find('/') != std::string::npos || !make_link(own, socket)) {
@@ -121,8 +108,8 @@ void SocketLinks::renew() {
     return lstat(path.c_str(), &found) != 0 && errno == ENOENT;
   };
   const bool is_made = !socket_.empty() && !name_.empty();
-  if (is_made &&
-      (is_missing(directory_ + "/agent.sock") || is_missing(directory_ + "/" + name_ + ".sock"))) {
+  const std::string own = directory_ + "/" + name_ + ".sock";
+  if (is_made && (is_missing(directory_ + "/agent.sock") || (own != socket_ && is_missing(own)))) {
     static_cast<void>(make(directory_, name_, socket_));
   }
 }

@@ -12,6 +12,9 @@ bool Upkeep::turn(Instant now) {
     return false;
   }
   next_ = now + kPeriod;
+  if (options_.logins != nullptr && options_.logins->renew()) {
+    log_event({Severity::kWarn, "socket_renewed", {{"why", "another process removed it"}}});
+  }
   options_.links->renew();
   renew_event_log();
   return is_hung_up() && reread();

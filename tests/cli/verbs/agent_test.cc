@@ -66,11 +66,13 @@ TEST(Agent, TakesEveryFlag) {
 
 TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
   FakeWorld world;
-  const ConfigFile file(world, "output_keep = '3d'\noutput_max = '512M'\nlog_file = '/l'\n");
+  const ConfigFile file(
+      world, "output_keep = '3d'\noutput_max = '512M'\nlog_file = '/l'\nsocket_group = 'ai'\n");
   EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
   EXPECT_EQ(world.agents_run.at(0).output_keep, std::chrono::hours(72));
   EXPECT_EQ(world.agents_run.at(0).output_max, std::uint64_t{512} << 20);
   EXPECT_EQ(world.agents_run.at(0).log_file, "/l");
+  EXPECT_EQ(world.agents_run.at(0).users.socket_group, "ai");
   for (const char* wrong : {"5", "0", "1s", "many"}) {
     FakeWorld other;
     EXPECT_EQ(other.run({"agent", "--output-keep", wrong}), 2) << wrong;
@@ -84,11 +86,11 @@ TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
 TEST(Agent, ItsUserIsSharedOnlyIfASettingSaysSo) {
   FakeWorld usual;
   EXPECT_EQ(usual.run({"agent"}), 0) << usual.err();
-  EXPECT_EQ(usual.agents_run.at(0).users, RankUsers());
+  EXPECT_EQ(usual.agents_run.at(0).users, UserSettings());
   FakeWorld world;
   const ConfigFile file(world, "shared_user = true\nsystem_users_may_run = ['backup', 'www']\n");
   EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
-  EXPECT_EQ(world.agents_run.at(0).users, (RankUsers{true, {"backup", "www"}}));
+  EXPECT_EQ(world.agents_run.at(0).users, (UserSettings{true, {"backup", "www"}, ""}));
   FakeWorld named;
   named.environment["MUSTER_SHARED_USER"] = "1";
   EXPECT_EQ(named.run({"agent"}), 0) << named.err();

@@ -102,6 +102,27 @@ TEST_F(SocketLinksTest, ADirectoryThatOthersMayWriteIsNotUsed) {
   EXPECT_TRUE(made.paths().empty());
 }
 
+TEST_F(SocketLinksTest, BesideASocketForAllLoginsOnlyTheCommonNameIsALink) {
+  const mode_t before = umask(0077);
+  ASSERT_TRUE(make_runtime_directory(links()));
+  umask(before);
+  struct stat found {};
+  ASSERT_EQ(stat(links().c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0755U);
+  const Listener a(fs::path(links()) / "a.sock");
+  {
+    SocketLinks made;
+    ASSERT_TRUE(made.make(links(), "a", a.path()));
+    EXPECT_EQ(target("agent.sock"), a.path());
+    EXPECT_EQ(made.paths(), std::vector<std::string>{links() + "/agent.sock"});
+    fs::remove(home_ / "run/agent.sock");
+    made.renew();
+    EXPECT_EQ(target("agent.sock"), a.path());
+  }
+  EXPECT_EQ(target("agent.sock"), "");
+  EXPECT_TRUE(fs::is_socket(a.path()));
+}
+
 TEST_F(SocketLinksTest, WhatIsNoLinkStays) {
   fs::create_directory(links());
   const Listener a(fs::path(links()) / "a.sock");

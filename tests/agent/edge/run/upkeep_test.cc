@@ -62,6 +62,22 @@ TEST_F(UpkeepTest, ALogThatWasTakenAwayIsMadeAgain) {
   EXPECT_NE(logged().find("event=kept"), std::string::npos);
 }
 
+TEST_F(UpkeepTest, ASocketThatWasTakenAwayIsMadeAgain) {
+  gossip::LoginListener logins;
+  ASSERT_TRUE(logins.open(home_ / "a.sock", std::nullopt));
+  upkeep_.emplace(Upkeep::Options{hup_fd_, &links_, OutputRule(),
+                                  [] {
+                                    return Reread{"info", OutputRule(), {}};
+                                  },
+                                  &logins});
+  EXPECT_FALSE(turn());
+  EXPECT_EQ(logged().find("event=socket_renewed"), std::string::npos);
+  fs::remove(home_ / "a.sock");
+  EXPECT_FALSE(turn());
+  EXPECT_TRUE(gossip::is_listening(home_ / "a.sock"));
+  EXPECT_NE(logged().find("event=socket_renewed"), std::string::npos);
+}
+
 TEST_F(UpkeepTest, ALinkOfAnotherUserInTheLogsPlaceIsNotFollowed) {
   if (geteuid() != 0) {
     GTEST_SKIP() << "only root gives files away";
