@@ -18,8 +18,9 @@
 // NAME, ADDRESS (IP:PORT or a path) and ID (a copy of its id/) are those of a dialled agent.
 //
 // Answers: "open" tells or changes something; "denied" is a bare refusal of a ticket's key or of a
-// login; "reason" is the answer to a ticket's own Join, or names another protocol. Prints one line
-// for each open answer, and one for each door:
+// login; "reason" is the answer to a ticket's own Join, names another protocol, or tells a login
+// the version, which every login may know. Prints one line for each open answer, and one for each
+// door:
 //   door WHO NAME ADDRESS up 0|1 said N requests N answers N open N denied N reasons N
 
 #include <grp.h>
@@ -56,6 +57,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// How the names of the words begin that ask for the version.
+constexpr char kVersionWord[] = "Request 0 ";
+static_assert(agent::Verb::kVersion == agent::Verb{0});
 /// Silence after which no more answers are expected.
 constexpr Duration kQuiet = milliseconds(250);
 /// Time for the answers that a ticket's key gets to each request.
@@ -97,6 +101,7 @@ struct Said {
   std::string what;
   bool is_join = false;
   bool is_of_other_protocol = false;
+  bool asks_version = false;
 };
 
 std::optional<crdt::Records> records_of(const std::string& id) {
@@ -220,8 +225,10 @@ class Speech {
     if (how_ == "orders" && !response.has_value()) {
       return;  // A member hears more than answers.
     }
-    if (!response.has_value() || !response->payload.empty() ||
-        response->status == agent::ResponseStatus::kOk) {
+    if (who_.name == "login" && response.has_value() && said.asks_version) {
+      ++tally_.reasons;
+    } else if (!response.has_value() || !response->payload.empty() ||
+               response->status == agent::ResponseStatus::kOk) {
       tell_open(said.what, response ? response->text
                                     : "type " + std::to_string(static_cast<int>(envelope.type)));
     } else if (response->status == agent::ResponseStatus::kDenied) {
@@ -292,7 +299,8 @@ class Speech {
 
   void say(gossip::Envelope envelope, const Word& word) {
     envelope.nonce = Nonce(messages_.size() + 1);
-    said_[messages_.size() + 1] = {word.name, word.is_join, envelope.version != kProtocolVersion};
+    said_[messages_.size() + 1] = {word.name, word.is_join, envelope.version != kProtocolVersion,
+                                   (word.name + " ").starts_with(kVersionWord)};
     requests_before_.push_back(tally_.requests);
     tally_.requests += word.type == gossip::MessageType::kRequest ? 1 : 0;
     messages_.push_back(gossip::encode(envelope, word.body));
