@@ -44,6 +44,13 @@ struct OutputChunk {
   bool operator==(const OutputChunk&) const = default;
 };
 
+/// The user and team of the job whose output it is; "" = not known.
+struct OutputOwner {
+  std::string user;
+  std::string team;
+  bool operator==(const OutputOwner&) const = default;
+};
+
 /// The first words of a host's reason why it has removed the output that is asked for.
 inline constexpr char kWasRemoved[] = "it was removed, as";
 

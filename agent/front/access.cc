@@ -26,16 +26,20 @@ AccessObject job_object(const scheduler::State& state, JobId id) {
                           : AccessObject{"job " + text_of(id), array->spec.user, array->spec.team};
 }
 
-AccessObject submit_object(const scheduler::State& state, const Request& request) {
+AccessObject submit_object(const scheduler::Directory& directory, const Request& request) {
   const auto submit = arguments_of<SubmitArgs>(request);
   const std::string& team = submit.spec.team;
-  return {"", request.user, team.empty() ? state.directory().first_team(request.user) : team,
+  return {"", request.user, team.empty() ? directory.first_team(request.user) : team,
           submit.spec.priority};
 }
 
-AccessObject output_object(const scheduler::State& state, const Request& request) {
+/// If the log does not know the attempt any more, the host that has its output knows the owner.
+std::string why_of_attempt(const scheduler::Directory& directory, const scheduler::State& state,
+                           const Request& request) {
   const scheduler::Attempt* attempt = state.attempt(arguments_of<OutputQuery>(request).token);
-  return attempt == nullptr ? AccessObject{"that output", "", ""} : job_object(state, attempt->job);
+  return attempt == nullptr ? ""
+                            : why_denied(directory, request.user, Right::kMayReadOutput,
+                                         job_object(state, attempt->job));
 }
 
 AccessObject edit_object(const scheduler::State& state, const Request& request) {
@@ -57,17 +61,17 @@ bool is_known(const scheduler::State& state, JobId id) {
 
 }  // namespace
 
-std::string why_denied(const scheduler::State& state, const Request& request) {
+std::string why_denied(const scheduler::Directory& directory, const scheduler::State& state,
+                       const Request& request) {
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr) {
     return "nobody may ask that";
   }
-  const scheduler::Directory& directory = state.directory();
   switch (row->right) {
     case Right::kMaySubmit:
-      return why_denied(directory, request.user, row->right, submit_object(state, request));
+      return why_denied(directory, request.user, row->right, submit_object(directory, request));
     case Right::kMayReadOutput:
-      return why_denied(directory, request.user, row->right, output_object(state, request));
+      return why_of_attempt(directory, state, request);
     case Right::kMayPrioritise:
     case Right::kMayOrderJobs: {
       const JobId job = job_in(request);
@@ -97,6 +101,12 @@ std::string why_denied(const scheduler::State& state, const Request& request) {
       break;
   }
   return why_denied(directory, request.user, row->right, {});
+}
+
+std::string why_output_denied(const scheduler::Directory& directory, const std::string& user,
+                              const OutputOwner& owner) {
+  return why_denied(directory, user, Right::kMayReadOutput,
+                    {"that output", owner.user, owner.team});
 }
 
 bool is_open_to_all(const Request& request, const Speaker& speaker, HostId asked) {

@@ -6,15 +6,21 @@
 
 #include <string>
 
+#include "agent/api/output.h"
 #include "agent/api/request.h"
 #include "gossip/base/ids.h"
 #include "scheduler/state/state.h"
 
 namespace muster::agent {
 
-/// Why the user may not make the request, by the users that the state holds; "" = the user may. The
-/// arguments are readable.
-std::string why_denied(const scheduler::State& state, const Request& request);
+/// Why the user may not make the request; "" = the user may, or, of a request for output, its owner
+/// decides (why_output_denied()). The arguments are readable. Precondition: `directory` is that of
+/// `state`, or the request is answered without the log.
+std::string why_denied(const scheduler::Directory& directory, const scheduler::State& state,
+                       const Request& request);
+/// Why the user may not read output of that owner; "" = the user may.
+std::string why_output_denied(const scheduler::Directory& directory, const std::string& user,
+                              const OutputOwner& owner);
 
 /// A login and its host.
 struct Speaker {

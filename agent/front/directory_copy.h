@@ -1,8 +1,8 @@
 #pragma once
 // DirectoryCopy is the list of users, teams and rules on a host that does not hold the log. The
 // leader's row names the version of the list; if it is another one, the copy asks a voter for all
-// pages, and keeps the list on the disk. So the host can judge its users while it is cut off.
-// Owned by Node.
+// pages, and keeps the list on the disk. With it the host judges its users while it is cut off.
+// Owned by LeaderContact.
 //
 // Invariants: the list is whole: pages of two versions never mix. The version may fall, because a
 // recovered quorum may have lost the last changes.
@@ -63,7 +63,7 @@ class DirectoryCopy {
   Instant confirmed_at_ = kLongAgo;
   Instant ask_at_ = kNever;
   HostId asked_;
-  UserList pages_;  ///< Those that have come.
+  UserList pages_;  ///< The pages that have come, as one list.
   std::size_t pages_count_ = 0;
   bool is_next_page_due_ = false;
 };

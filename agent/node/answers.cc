@@ -218,7 +218,7 @@ Response whoami_of(const NodeView& node, const Request& request) {
   describe_user(directory_of(node), info);
   return aged(good(node, encode_payload(info)),
               node.seat.knows_state() ? node.seat.age(node.now)
-                                      : node.users.age(node.now).value_or(Duration(0)));
+                                      : node.contact.users().age(node.now).value_or(Duration(0)));
 }
 
 struct HereRow {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/api/verbs.h"
+#include "agent/front/access.h"
 #include "agent/front/asker.h"
 #include "agent/node/answers.h"
 #include "agent/node/join.h"
@@ -504,6 +505,14 @@ void ClientFront::on_response(const ClientReach& reach, const gossip::Message& m
 
 void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& read) {
   if (const auto open = desk_.close(read.request)) {
+    const std::string denied =
+        read.chunk.has_value()
+            ? why_output_denied(directory_of(reach.node), open->request.user, read.owner)
+            : "";
+    if (!denied.empty()) {
+      answer(reach, open->asker, bad(reach.node, ResponseStatus::kDenied, denied));
+      return;
+    }
     answer(reach, open->asker,
            read.chunk.has_value()
                ? good(reach.node, encode_payload(*read.chunk))

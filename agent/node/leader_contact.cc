@@ -11,11 +11,13 @@
 
 namespace muster::agent {
 
-LeaderContact::LeaderContact(const NodeOptions& options, Rng rng, Instant now)
+LeaderContact::LeaderContact(const NodeOptions& options, const crdt::Records& state, Rng rng,
+                             Instant now)
     : rack_(options.hardware.traits.rack),
       relays_from_hosts_(options.tuning.relays_from_hosts),
       relay_(options.self, now),
-      reach_(options.self, rng) {}
+      reach_(options.self, rng),
+      users_(state, rng.fork()) {}
 
 void LeaderContact::on_heard(Instant now, HostId from) {
   if (from == leader_) {

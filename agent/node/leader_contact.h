@@ -1,6 +1,7 @@
 #pragma once
 // LeaderContact holds the ways between agents and their leader, for both ends. On every host: the
-// leader that its agent follows, the time of that leader's last message, and the relay of its rack.
+// leader that its agent follows, the time of that leader's last message, the relay of its rack, and
+// the copy of the list of users, which the leader's row leads to.
 // On the leader: the connection of each agent, and which doubted hosts answer it. Owned by Node.
 
 #include <map>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/front/directory_copy.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
 #include "agent/roll/roll.h"
@@ -35,7 +37,8 @@ inline constexpr Duration kHeardLately = std::chrono::seconds(1);
 
 class LeaderContact {
  public:
-  LeaderContact(const NodeOptions& options, Rng rng, Instant now);
+  /// `state`: the environment kState at the start.
+  LeaderContact(const NodeOptions& options, const crdt::Records& state, Rng rng, Instant now);
 
   /// A message of `from` came in.
   void on_heard(Instant now, HostId from);
@@ -62,6 +65,8 @@ class LeaderContact {
   /// answer the leader.
   void on_seat(Instant now, bool leads, const std::vector<HostId>& unanswered);
   const RenewalRelay& relay() const { return relay_; }
+  DirectoryCopy& users() { return users_; }
+  const DirectoryCopy& users() const { return users_; }
 
   /// The agent of a host spoke to this leader.
   void on_agent_spoke(Instant now, HostId host, gossip::Route route);
@@ -90,6 +95,7 @@ class LeaderContact {
   RenewalRelay relay_;
   membership::Reach reach_;
   std::map<HostId, AgentRoute> agent_routes_;
+  DirectoryCopy users_;
 };
 
 /// True if an ack is the leader's: a host that may vote sent it, or signed it for a relay. `agent`

@@ -39,8 +39,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       departure_(options_.self, IdWatch(options_.addresses.control, rng.fork())),
       epochs_(recovered.id, seat_.epoch(), rng, now),
       hosts_(options_.self, now),
-      contact_(options_, rng.fork(), now),
-      users_(recovered.state, rng.fork()),
+      contact_(options_, recovered.state, rng.fork(), now),
       outbox_(now, options_.unix_ms, recovered.state) {
   outbox_.expect_replay(seat_.log_end());
   outbox_.emit(start_event(options_));
@@ -323,7 +322,7 @@ void Node::on_row_changed(Instant now, const crdt::FieldChange& change) {
       [[fallthrough]];
     case crdt::FieldId::kQuorum:
       epochs_.on_row(now, host, store_, members_.roll(), seat_, outbox_);
-      users_.hear(now, seat_.known_quorum().users, membership_.members().size());
+      contact_.users().hear(now, seat_.known_quorum().users, membership_.members().size());
       return;
   }
 }
@@ -524,7 +523,7 @@ void Node::drain_id_watch(Instant now) {
 RequestReach Node::reach(Instant now) {
   return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
              neighbours_.hosts(), contact_, message_gate_, members_.roll(), members_.authority(),
-             users_, outbox_.recent(), outbox_.wall_clock()},
+             outbox_.recent(), outbox_.wall_clock()},
             outbox_},
            seat_},
           epochs_,

@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 
-#include "agent/front/directory_copy.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/node/client_front.h"
 #include "agent/node/epoch_watch.h"
@@ -116,7 +115,6 @@ class Node {
   HostDirectory hosts_;
   Neighbours neighbours_;
   LeaderContact contact_;
-  DirectoryCopy users_;
   Outbox outbox_;
 };
 

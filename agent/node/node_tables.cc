@@ -35,6 +35,21 @@ void Node::Waiting::show_hosts(Node& node, Instant now) {
                            seen_hosts(node.membership_, node.members_.roll(), node.seat_.state())});
 }
 
+void Node::Waiting::ask_for_users(Node& node, Instant now) {
+  if (const auto ask = node.contact_.users().tick(now, reachable_voters(node.reach(now).node))) {
+    node.send(ask->to, gossip::MessageType::kUsersAsk, Nonce(), encode_payload(ask->query));
+  }
+}
+
+void Node::Waiting::change_keys(Node& node, Instant now) {
+  const std::vector<HostId> voters = node.seat_.known_quorum().voters;
+  const Circle circle{now,    node.membership_,         node.store_,
+                      voters, node.neighbours_.hosts(), node.seat_.is_voter()};
+  for (const crdt::RowsMessage& each : node.keys_.tick(circle, node.outbox_)) {
+    node.send(each.to, gossip::MessageType::kRows, Nonce(), each.body);
+  }
+}
+
 std::span<const Node::Waiting> Node::waiting() {
   static constexpr Waiting kWaiting[] = {
       {"membership", [](const Node& node) { return node.membership_.next_deadline(); },
@@ -74,13 +89,8 @@ std::span<const Node::Waiting> Node::waiting() {
              node.envelope(gossip::MessageType::kRows, Nonce()), !node.cluster().is_zero(),
              node.membership_, node.hosts_.addresses(), node.store_, node.roll(), node.outbox_);
        }},
-      {"users", [](const Node& node) { return node.users_.next_deadline(); },
-       [](Node& node, Instant now) {
-         const std::vector<HostId> voters = reachable_voters(node.reach(now).node);
-         if (const auto ask = node.users_.tick(now, voters)) {
-           node.send(ask->to, gossip::MessageType::kUsersAsk, Nonce(), encode_payload(ask->query));
-         }
-       }},
+      {"users", [](const Node& node) { return node.contact_.users().next_deadline(); },
+       Waiting::ask_for_users},
       {"desk", [](const Node& node) { return node.front_.next_deadline(); },
        [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
       {"goodbye", [](const Node& node) { return node.departure_.ask_at(); },
@@ -91,14 +101,7 @@ std::span<const Node::Waiting> Node::waiting() {
          }
        }},
       {"keys", [](const Node& node) { return node.keys_.next_deadline(node.seat_.is_voter()); },
-       [](Node& node, Instant now) {
-         const std::vector<HostId> voters = node.seat_.known_quorum().voters;
-         const Circle circle{now,    node.membership_,         node.store_,
-                             voters, node.neighbours_.hosts(), node.seat_.is_voter()};
-         for (const crdt::RowsMessage& each : node.keys_.tick(circle, node.outbox_)) {
-           node.send(each.to, gossip::MessageType::kRows, Nonce(), each.body);
-         }
-       }},
+       Waiting::change_keys},
       {"id_watch", [](const Node& node) { return node.departure_.ids().next_deadline(); },
        [](Node& node, Instant now) { node.departure_.ids().tick(now); }},
       {"exit",
@@ -223,7 +226,7 @@ bool Node::Hearing::users(Node& node, Instant now, const gossip::Message& messag
   if (!page.has_value()) {
     return false;
   }
-  if (auto writes = node.users_.on_page(now, envelope.from, *std::move(page))) {
+  if (auto writes = node.contact_.users().on_page(now, envelope.from, *std::move(page))) {
     node.outbox_.persist({0, crdt::Environment::kState, *std::move(writes)});
   }
   return true;

@@ -17,6 +17,10 @@ struct Node::Waiting {
 
   /// Shows the hosts to the seat, which asked for them.
   static void show_hosts(Node& node, Instant now);
+  /// Goes on with the change of this host's link keys.
+  static void change_keys(Node& node, Instant now);
+  /// Asks a voter for a page of the list of users.
+  static void ask_for_users(Node& node, Instant now);
 };
 
 struct Node::Hearing {

@@ -7,7 +7,8 @@
 namespace muster::agent {
 
 const scheduler::Directory& directory_of(const NodeView& node) {
-  return node.seat.knows_state() ? node.seat.state().directory() : node.users.directory();
+  const bool has_copy = !node.seat.knows_state() && node.contact.users().directory().is_founded();
+  return has_copy ? node.contact.users().directory() : node.seat.state().directory();
 }
 
 HostId host_named(const NodeView& node, const std::string& name) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/front/directory_copy.h"
 #include "agent/front/event_ring.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/node/leader_contact.h"
@@ -37,12 +36,11 @@ struct NodeView {
   const MessageGate& message_gate;
   const Roll& roll;
   const AuthorityBook& authority;
-  const DirectoryCopy& users;
   const EventRing& recent;
   const WallClock& wall_clock;
 };
 
-/// The users by the log if this host has it, else by the last copy.
+/// The users by the log if this host has it, else by the last copy, else by what it has of the log.
 const scheduler::Directory& directory_of(const NodeView& node);
 /// The host with this name, a reachable one first; zero if this node knows no such host.
 HostId host_named(const NodeView& node, const std::string& name);

@@ -59,12 +59,6 @@ Speaker speaker_of(const NodeView& node, const Asker& asker) {
   return {asker.host, owns_host(asker.proven, node.options.clients.login)};
 }
 
-/// Another host may obey it without a copy of the log, because a host that vouches passed it on.
-bool needs_judge(const VerbRow& row) {
-  return row.answerer == Answerer::kTarget &&
-         (row.effect != Effect::kReads || row.right == Right::kMayReadOutput);
-}
-
 }  // namespace
 
 std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker) {
@@ -100,32 +94,23 @@ std::string why_not_through(const NodeView& node, const Request& request, const 
 
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
                                         const Asker& asker) {
-  const scheduler::State& state = node.seat.state();
   // A host that may not vouch passes on only what every login may ask.
   if (is_open_to_all(request, speaker_of(node, asker), node.options.self)) {
     return std::nullopt;
   }
-  const VerbRow* row = find_verb(request.verb);
-  const bool can_judge = node.seat.knows_state() && state.directory().is_founded();
-  if (!can_judge && row != nullptr && needs_judge(*row) &&
-      is_guest(asker.proven, node.options.clients.login)) {
-    const std::vector<HostId> voters = others_that(node, node.options.self, &Roll::may_vote);
-    return bad(node, ResponseStatus::kDenied,
-               "host " + node.options.name + " has no copy of the log to look up what " +
-                   request.user + " may do: run `" + std::string(row->name) + "` as root here" +
-                   (voters.empty() ? "" : ", or on " + names_of(node, voters)));
+  const scheduler::Directory& directory = directory_of(node);
+  if (!directory.is_founded()) {
+    const bool is_harmless =
+        is(request.verb, Effect::kReads) && !is(request.verb, Right::kMayReadOutput);
+    return is_harmless || owns_host(asker.proven, node.options.clients.login)
+               ? std::nullopt
+               : std::optional(bad(node, ResponseStatus::kNoQuorum,
+                                   "host " + node.options.name +
+                                       " does not know the users of the cluster yet: repeat in a "
+                                       "moment"));
   }
-  const bool is_early = !state.directory().is_founded() && !is_change(request.verb);
-  if (is_early || !node.seat.knows_state()) {
-    return std::nullopt;
-  }
-  const std::string why = why_denied(state, request);
-  if (why.empty()) {
-    return std::nullopt;
-  }
-  return bad(node,
-             state.directory().is_founded() ? ResponseStatus::kDenied : ResponseStatus::kNoQuorum,
-             why);
+  const std::string why = why_denied(directory, node.seat.state(), request);
+  return why.empty() ? std::nullopt : std::optional(bad(node, ResponseStatus::kDenied, why));
 }
 
 bool is_another_to_vouch(const NodeView& node, HostId host) {

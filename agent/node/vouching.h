@@ -16,10 +16,9 @@ namespace muster::agent {
 /// accepted.
 std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker);
 /// The refusal of a request, which the asker's host vouches for, whose user has no right to it by
-/// the users in the log; nullopt if the user has it, or if this node does not have the log. Before
-/// the log names users only reads are answered. A guest of this host (agent/front/asker.h) is
-/// refused what no later node judges if this node cannot: to change a host by its own agent, and to
-/// read output.
+/// the users in the log, or by the last copy on a host without the log; nullopt if the user has it.
+/// Before this host knows users it answers only reads, without output; root and the user of its own
+/// agent may do what a host does alone.
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
                                         const Asker& asker);
 /// True if without `host` another host may still vouch for its logins, or vote.

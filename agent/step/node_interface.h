@@ -136,6 +136,7 @@ struct OutputRead {
   std::uint64_t request = 0;
   std::optional<OutputChunk> chunk;  ///< nullopt if this host has no output of that rank.
   std::string why_not{};             ///< The reason if the output was removed.
+  OutputOwner owner{};
 };
 
 /// The counters of the loop: the answer to ReadStats.

@@ -79,7 +79,7 @@ struct QuorumView {
   std::vector<HostId> voters;
   LogIndex applied;
   ClusterEpoch epoch{};     ///< A view of a lower epoch is of a quorum that was given up.
-  std::uint64_t users = 0;  ///< Version of the list of users; 0 = there is none yet.
+  std::uint64_t users = 0;  ///< Version of the list of users; 0 = no user is known yet.
   bool operator==(const QuorumView&) const = default;
 };
 

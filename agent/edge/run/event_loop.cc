@@ -320,11 +320,12 @@ void EventLoop::command(const SupervisorCommand& command) {
 
 void EventLoop::read_output(const ReadOutput& read) {
   const Token token = read.query.token;
-  step(OutputRead{read.request,
-                  agent::read_output(parts_.supervisors->directory_of(token), read.query,
-                                     parts_.supervisors->pid_of(token).has_value(),
-                                     static_cast<std::uint64_t>(unix_now_ms())),
-                  parts_.supervisors->why_no_output(token)});
+  const std::string directory = parts_.supervisors->directory_of(token);
+  step(OutputRead{
+      read.request,
+      agent::read_output(directory, read.query, parts_.supervisors->pid_of(token).has_value(),
+                         static_cast<std::uint64_t>(unix_now_ms())),
+      parts_.supervisors->why_no_output(token), KeptGrants::owner_of(directory)});
 }
 
 void EventLoop::read_stats(const ReadStats& read) {

@@ -22,11 +22,17 @@ std::uint64_t written_ms(const struct stat& info) {
   return static_cast<std::uint64_t>(info.st_mtim.tv_sec) * kMsPerSecond;
 }
 
+/// The text of the link: the job, the team and the user, a line each. A link needs no file more.
+std::string label_of(const std::string& directory) {
+  std::error_code error;
+  std::string label = std::filesystem::read_symlink(directory + "/" + kJobLink, error).string();
+  return error ? "" : label;
+}
+
 /// That of the array, of a task: "7" of "7.12".
 std::string job_of(const std::string& directory) {
-  std::error_code error;
-  const std::string job = std::filesystem::read_symlink(directory + "/" + kJobLink, error).string();
-  return error ? "" : job.substr(0, job.find('.'));
+  const std::string label = label_of(directory);
+  return label.substr(0, label.find_first_of(".\n"));
 }
 
 /// Of the file system that a directory lies in; the directory may be there later.
@@ -46,9 +52,19 @@ KeptGrants::KeptGrants(std::string folder, KeptLimits limits)
   }
 }
 
-void KeptGrants::name_job(const std::string& directory, JobId job) {
+void KeptGrants::name_job(const std::string& directory, JobId job, const OutputOwner& owner) {
   std::error_code ignored;  // It is of some unknown job then.
-  std::filesystem::create_symlink(text_of(job), directory + "/" + kJobLink, ignored);
+  std::filesystem::create_symlink(text_of(job) + "\n" + owner.team + "\n" + owner.user,
+                                  directory + "/" + kJobLink, ignored);
+}
+
+OutputOwner KeptGrants::owner_of(const std::string& directory) {
+  const std::string label = label_of(directory);
+  const std::size_t team = label.find('\n');
+  const std::size_t user = team == std::string::npos ? team : label.find('\n', team + 1);
+  return user == std::string::npos
+             ? OutputOwner()
+             : OutputOwner{label.substr(user + 1), label.substr(team + 1, user - team - 1)};
 }
 
 /// The end of a grant takes its other files out of the directory, which so knows when that was.

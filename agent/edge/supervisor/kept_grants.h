@@ -34,7 +34,9 @@ class KeptGrants {
   void keep(const OutputRule& rule) { limits_.rule = rule; }
   const OutputRule& rule() const { return limits_.rule; }
   /// The ranks of this grant are of this job; an array counts as one job. Call before they begin.
-  static void name_job(const std::string& directory, JobId job);
+  static void name_job(const std::string& directory, JobId job, const OutputOwner& owner);
+  /// The owner of the output in that directory of a grant.
+  static OutputOwner owner_of(const std::string& directory);
   /// `directory` of this token is of no more use but to readers; measured now. Without any output
   /// it is removed; and so are others beyond the limits, but never the last.
   void add(Token token, const std::string& directory);

@@ -297,7 +297,9 @@ void RankSupervisors::carry(const Launch& command, const std::vector<std::string
     return;
   }
   take_step(handle->phase, HandleEvent::kLaunch);
-  KeptGrants::name_job(directory_of(command.record.token), command.record.job);
+  const scheduler::JobSpec& spec = command.record.spec;
+  KeptGrants::name_job(directory_of(command.record.token), command.record.job,
+                       {spec.user, spec.team});
   send(*handle, order_of(command, hosts));
 }
 

@@ -171,6 +171,8 @@ class BareNode {
 
   std::vector<gossip::TransportOutput> transport;
   std::vector<Event> events;
+  /// The output that it asked its loop for.
+  std::vector<ReadOutput> reads;
   /// The counters that the loop of the node would tell.
   StatsInfo stats;
   /// By which output of the node each part of the disk was written. The writes of one output may be
@@ -229,6 +231,7 @@ class BareNode {
     for (crdt::RowsToCheck& check : output.checks) {
       feed(checker_.check(std::move(check)));
     }
+    reads.insert(reads.end(), output.reads.begin(), output.reads.end());
     for (const ReadStats& read : output.stats_reads) {
       feed(StatsRead{read.request, stats});
     }

@@ -15,7 +15,7 @@ const HostId kNext = HostId::from_bytes("next____________");
 constexpr gossip::Route kRoute{7};
 
 TEST(LeaderContact, OnlyALeaderThatSpokeWithinASecondIsHeardLately) {
-  LeaderContact contact(NodeOptions{}, Rng(1), kStart);
+  LeaderContact contact(NodeOptions{}, {}, Rng(1), kStart);
   EXPECT_TRUE(contact.follow(kStart, kLeader, Term(1), false));
   EXPECT_FALSE(contact.follow(kStart, kLeader, Term(1), true)) << "no news";
   EXPECT_FALSE(contact.has_heard_lately(kStart, kLeader));
@@ -27,7 +27,7 @@ TEST(LeaderContact, OnlyALeaderThatSpokeWithinASecondIsHeardLately) {
 }
 
 TEST(LeaderContact, TheNextLeaderIsHeardByItsOwnWords) {
-  LeaderContact contact(NodeOptions{}, Rng(1), kStart);
+  LeaderContact contact(NodeOptions{}, {}, Rng(1), kStart);
   contact.follow(kStart, kLeader, Term(1), true);
   EXPECT_TRUE(contact.has_heard_lately(kStart, kLeader));
   EXPECT_TRUE(contact.follow(kStart, kNext, Term(2), false));
@@ -36,7 +36,7 @@ TEST(LeaderContact, TheNextLeaderIsHeardByItsOwnWords) {
 }
 
 TEST(LeaderContact, AnAgentIsAnsweredOnTheConnectionItSpokeOnLately) {
-  LeaderContact contact(NodeOptions{}, Rng(1), kStart);
+  LeaderContact contact(NodeOptions{}, {}, Rng(1), kStart);
   EXPECT_EQ(contact.route_to(kStart, kNext, false), gossip::Route());
   contact.on_agent_spoke(kStart, kNext, kRoute);
   EXPECT_EQ(contact.route_to(kStart + kRouteKept, kNext, false), kRoute);

@@ -32,8 +32,10 @@ const HostId kThird = HostId::from_bytes("third___________");
 /// knows when there is one.
 class Forwarding : public testing::BareNode {
  public:
-  explicit Forwarding(std::vector<HostId> voters = {kPeer}, bool has_third = false)
-      : BareNode(0, kCluster) {
+  /// `users`: the version of the list of users that the leader names.
+  explicit Forwarding(std::vector<HostId> voters = {kPeer}, bool has_third = false,
+                      std::uint64_t users = 0)
+      : BareNode(0, kCluster), users_(users) {
     hear_of(kPeer, "peer", testing::kPeerControl, voters);
     if (has_third) {
       hear_of(kThird, "third", gossip::Endpoint::ipv4(10, 0, 0, 3, 7450), voters);
@@ -50,6 +52,7 @@ class Forwarding : public testing::BareNode {
     quorum.term = Term(1);
     quorum.leader = kPeer;
     quorum.voters = voters;
+    quorum.users = users_;
     crdt::RowOf row{host, {Generation(1), {}}};
     const auto put = [&row](crdt::FieldId field, std::string bytes) {
       row.row.fields[static_cast<std::uint32_t>(field)] = {
@@ -105,6 +108,9 @@ class Forwarding : public testing::BareNode {
     }
     return statuses;
   }
+
+ private:
+  std::uint64_t users_;
 };
 
 TEST(Node, WhyIsAskedOfTheLeader) {
@@ -417,17 +423,43 @@ TEST(Node, AGuestHasTheRightsOfItsUserAndDoesNotChangeTheHost) {
   EXPECT_EQ(answer_to(bare, 0, "", Verb::kLeave), ResponseStatus::kConflict) << "it runs a job";
 }
 
-TEST(Node, AHostWithoutTheLogLetsNoGuestDoWhatNobodyJudges) {
+TEST(Node, AHostThatKnowsNoUsersYetLetsNoGuestDoWhatNobodyJudges) {
   Forwarding bare;
   bare.pass(600ms);
   const auto status = [&](std::uint32_t uid, Verb verb, std::string arguments = "") {
     return answer_to(bare, uid, uid == 0 ? "" : "ben", verb, std::move(arguments));
   };
   EXPECT_EQ(status(1001, Verb::kEvents), ResponseStatus::kOk);
-  EXPECT_EQ(status(1001, Verb::kLeave), ResponseStatus::kDenied);
-  EXPECT_EQ(status(1001, Verb::kRecover, encode_payload(RecoverArgs())), ResponseStatus::kDenied);
-  EXPECT_EQ(status(1001, Verb::kOutput, encode_payload(OutputQuery())), ResponseStatus::kDenied);
-  EXPECT_NE(status(0, Verb::kLeave), ResponseStatus::kDenied);
+  const std::string look = encode_payload(RecoverArgs());
+  EXPECT_EQ(status(1001, Verb::kLeave), ResponseStatus::kNoQuorum);
+  EXPECT_EQ(status(1001, Verb::kRecover, look), ResponseStatus::kNoQuorum);
+  EXPECT_EQ(status(1001, Verb::kOutput, encode_payload(OutputQuery())), ResponseStatus::kNoQuorum);
+  EXPECT_EQ(status(0, Verb::kLeave), ResponseStatus::kOk);
+}
+
+TEST(Node, AHostWithoutTheLogJudgesByItsCopyOfTheUsers) {
+  Forwarding bare({kPeer}, false, 7);
+  bare.pass(1s);
+  UserList list;
+  list.version = 7;
+  list.are_logins_users = true;
+  list.users = {{"carol", "lead", {"nlp"}}, {kAdmin, "admin", {}}};
+  bare.receive(gossip::encode(Forwarding::envelope(MessageType::kUsersPage), encode_payload(list)));
+  EXPECT_TRUE(bare.records(crdt::Environment::kState).contains("users/list"));
+  EXPECT_EQ(answer_to(bare, 1001, "ben", Verb::kLeave), ResponseStatus::kDenied);
+  const auto reads = [&](const std::string& user) {
+    Request asked = request(Verb::kOutput, encode_payload(OutputQuery()));
+    asked.user = user;
+    EXPECT_FALSE(bare.ask(asked).has_value()) << "its disk is asked first";
+    bare.transport.clear();
+    bare.feed(OutputRead{
+        bare.reads.back().request, OutputChunk{"words", 5, true, 0, {}}, "", {"ben", "nlp"}});
+    return bare.answers();
+  };
+  EXPECT_EQ(reads("ben"), std::vector{ResponseStatus::kOk});
+  EXPECT_EQ(reads("carol"), std::vector{ResponseStatus::kOk}) << "a lead of the team";
+  EXPECT_EQ(reads(kAdmin), std::vector{ResponseStatus::kOk});
+  EXPECT_EQ(reads("ann"), std::vector{ResponseStatus::kDenied});
 }
 
 Response said(BareNode& bare, const std::string& user, Verb verb, std::string arguments) {
@@ -488,37 +520,6 @@ TEST(Node, OnlyOperatorsAndAdministratorsChangeHosts) {
   EXPECT_EQ(said(bare, "ann", Verb::kRotateKeys, encode_payload(RotateArgs())).status,
             ResponseStatus::kDenied);
   EXPECT_EQ(said(bare, "ann", Verb::kHosts, "").status, ResponseStatus::kOk);
-}
-
-TEST(Node, AnAdministratorGivesRolesAndOthersDoNot) {
-  BareNode bare = with_a_gpu();
-  bare.pass(5s);
-  const auto role = [](const std::string& name, scheduler::UserRole given) {
-    DirectoryArgs change;
-    change.change.users.push_back({name, false, given});
-    return encode_payload(change);
-  };
-  const std::string operator_role = role("ann", scheduler::UserRole::kOperator);
-  const Response denied = said(bare, "ann", Verb::kChangeUsers, operator_role);
-  EXPECT_EQ(denied.status, ResponseStatus::kDenied) << denied.text;
-  const std::string drain = encode_payload(DrainArgs{kSelf, "disk", false, 0});
-  EXPECT_EQ(said(bare, "ann", Verb::kDrain, drain).status, ResponseStatus::kDenied);
-  EXPECT_EQ(said(bare, kAdmin, Verb::kChangeUsers, operator_role).status, ResponseStatus::kOk);
-  EXPECT_EQ(said(bare, "ann", Verb::kDrain, drain).status, ResponseStatus::kOk);
-  const auto whoami = decode_payload<WhoamiInfo>(said(bare, "ann", Verb::kWhoami, "").payload)
-                          .value_or(WhoamiInfo());
-  EXPECT_TRUE(whoami.is_vouched);
-  EXPECT_TRUE(whoami.has_record);
-  EXPECT_EQ(whoami.role, "operator");
-  EXPECT_EQ(whoami.teams, std::vector<std::string>{"default"});
-  const Response last =
-      said(bare, kAdmin, Verb::kChangeUsers, role(kAdmin, scheduler::UserRole::kUser));
-  EXPECT_EQ(last.status, ResponseStatus::kConflict) << last.text;
-  const auto list =
-      decode_payload<UserList>(said(bare, "bob", Verb::kUsers, "").payload).value_or(UserList());
-  ASSERT_EQ(list.users.size(), 2U);
-  EXPECT_EQ(list.users[0], (UserInfo{kAdmin, "admin", {}}));
-  EXPECT_EQ(list.users[1], (UserInfo{"ann", "operator", {}}));
 }
 
 TEST(Node, AnAnswerThatNoMessageHoldsBecomesAnError) {

@@ -184,10 +184,17 @@ TEST_F(KeptGrantsTest, WhatWentIsRememberedOverARestart) {
   EXPECT_EQ(kept.pruned({1, 2}), std::nullopt);
 }
 
+TEST_F(KeptGrantsTest, TheOwnerOfTheOutputIsKnownAfterARestart) {
+  std::filesystem::create_directories(directory_of(1));
+  KeptGrants::name_job(directory_of(1), task_id(JobId(7), 12), {"dr who", "nlp"});
+  EXPECT_EQ(KeptGrants::owner_of(directory_of(1)), (OutputOwner{"dr who", "nlp"}));
+  EXPECT_EQ(KeptGrants::owner_of(directory_of(2)), OutputOwner());
+}
+
 TEST_F(KeptGrantsTest, WhatHoldsNoOutputGoesAtOnceAndIsNotPruned) {
   KeptGrants kept(root_, {{7 * kDayMs, 1000, 100}});
   std::filesystem::create_directories(directory_of(1));
-  KeptGrants::name_job(directory_of(1), JobId(3));
+  KeptGrants::name_job(directory_of(1), JobId(3), {"ann", "nlp"});
   kept.add({1, 1}, directory_of(1));
   EXPECT_FALSE(is_there(1));
   EXPECT_EQ(told(kept), "");
