@@ -15,6 +15,7 @@
 
 #include "agent/api/request.h"
 #include "agent/front/client_desk.h"
+#include "agent/node/client_reply.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/node_view.h"
 #include "agent/roll/founding.h"
@@ -29,11 +30,6 @@
 
 namespace muster::agent {
 
-/// The parts that answer a client.
-struct ClientReach {
-  NodeView node;
-  Outbox& outbox;
-};
 /// The parts that have a leader decide. `seat` is NodeView::seat.
 struct OrderReach : ClientReach {
   scheduler::QuorumSeat& seat;
