@@ -1,5 +1,6 @@
 #include "scheduler/state/access_rules.h"
 
+#include <string_view>
 #include <variant>
 
 #include "gossip/base/name.h"
@@ -97,7 +98,8 @@ struct Gate {
   }
 };
 
-void tell(Step& step, const std::string& what, const std::string& name, std::string value,
+/// `what` is a literal: an event does not own its name.
+void tell(Step& step, std::string_view what, const std::string& name, std::string value,
           const Subject& by) {
   step.result.events.push_back({Severity::kInfo,
                                 what,

@@ -265,6 +265,15 @@ TEST(AccessRules, TheDirectoryIsFoundedOnce) {
   EXPECT_EQ(log.state.directory().version(), version);
 }
 
+TEST(AccessRules, EventsOfAChangeOutliveItsEntry) {
+  Founded log;
+  const ApplyResult result = log.apply(
+      entry::ChangeDirectory{{{{"nlp"}}, {{"new", false, {}, {"nlp"}, {}}}}, person("admin")});
+  ASSERT_EQ(result.events.size(), 2U);
+  EXPECT_EQ(result.events[0].name, "team_changed");
+  EXPECT_EQ(result.events[1].name, "user_changed");
+}
+
 TEST(AccessRules, NoFounderTellsANameThatTheLogCannotHold) {
   for (const std::string& name :
        {std::string(), std::string(kUserNameBytesMax + 1, 'a'), std::string("a\nb")}) {
