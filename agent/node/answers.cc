@@ -208,14 +208,17 @@ Response hosts_of(const NodeView& node, const Request& request) {
   return aged(good(node, encode_payload(list)), node.hosts.age(node.now, node.membership));
 }
 
-/// The host of the login is the one that the client asked.
+/// The host of the login is the one that the client asked. If it may not vouch, it hears nothing of
+/// the user that it names.
 Response whoami_of(const NodeView& node, const Request& request) {
   const bool is_own = request.via == node.options.name;
   WhoamiInfo info;
   info.user = request.user;
   info.host_name = request.via;
   info.is_vouched = node.roll.may_vouch(is_own ? node.options.self : host_named(node, request.via));
-  describe_user(directory_of(node), info);
+  if (info.is_vouched) {
+    describe_user(directory_of(node), info);
+  }
   return aged(good(node, encode_payload(info)),
               node.seat.knows_state() ? node.seat.age(node.now)
                                       : node.contact.users().age(node.now).value_or(Duration(0)));

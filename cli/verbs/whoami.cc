@@ -9,11 +9,11 @@ namespace muster::cli {
 namespace {
 
 std::string role_text(const agent::WhoamiInfo& info) {
-  if (!info.is_known) {
-    return "unknown: this host does not have the list of users yet";
-  }
   if (!info.is_vouched) {
     return "none: host " + info.host_name + " may not vouch for its logins";
+  }
+  if (!info.is_known) {
+    return "unknown: this host does not have the list of users yet";
   }
   return info.role + (info.has_record ? "" : " (as every login without a record)");
 }
