@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 
 namespace muster::agent {
 namespace {
@@ -25,8 +26,9 @@ class Service {
   static constexpr std::uint32_t kHangs = 10'000;
 
   LoginNames::Lookup lookup() {
-    return [this, gate = gate_](std::uint32_t uid) {
-      ++asked_;
+    // A thread may outlive the test.
+    return [asked = asked_, gate = gate_](std::uint32_t uid) {
+      ++*asked;
       if (uid >= kHangs) {
         gate.wait();
       }
@@ -34,12 +36,12 @@ class Service {
     };
   }
   void open() { promise_.set_value(); }
-  int asked() const { return asked_; }
+  int asked() const { return *asked_; }
 
  private:
   std::promise<void> promise_;
   std::shared_future<void> gate_ = promise_.get_future().share();
-  std::atomic<int> asked_ = 0;
+  std::shared_ptr<std::atomic<int>> asked_ = std::make_shared<std::atomic<int>>(0);
 };
 
 class LoginNamesTest : public testing::Test {
