@@ -89,22 +89,23 @@ class OtherLogin {
   ~OtherLogin() { exit_code(); }
   OtherLogin(const OtherLogin&) = delete;
   OtherLogin& operator=(const OtherLogin&) = delete;
-  bool is_over() {
+  bool is_over() { return has_ended(WNOHANG); }
+  /// Blocks until it has ended.
+  int exit_code() {
+    has_ended(0);
+    return code_;
+  }
+
+ private:
+  bool has_ended(int options) {
     int status = 0;
-    if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) == pid_) {
+    if (pid_ > 0 && waitpid(pid_, &status, options) == pid_) {
       code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 98;
       pid_ = -1;
     }
     return pid_ < 0;
   }
-  int exit_code() {
-    while (!is_over()) {
-      usleep(1000);
-    }
-    return code_;
-  }
 
- private:
   pid_t pid_;
   int code_ = -1;
 };

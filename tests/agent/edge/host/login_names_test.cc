@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -29,6 +28,7 @@ class Service {
     // A thread may outlive the test.
     return [asked = asked_, gate = gate_](std::uint32_t uid) {
       ++*asked;
+      asked->notify_all();
       if (uid >= kHangs) {
         gate.wait();
       }
@@ -37,6 +37,12 @@ class Service {
   }
   void open() { promise_.set_value(); }
   int asked() const { return *asked_; }
+  /// Blocks until so many questions have come.
+  void wait_for(int count) const {
+    for (int seen = *asked_; seen < count; seen = *asked_) {
+      asked_->wait(seen);
+    }
+  }
 
  private:
   std::promise<void> promise_;
@@ -65,9 +71,7 @@ class LoginNamesTest : public testing::Test {
     for (std::uint32_t i = 0; i < LoginNames::kThreadsMax; ++i) {
       EXPECT_TRUE(names_.ask(Service::kHangs + 2 * i, now));
     }
-    while (service_.asked() < before + static_cast<int>(LoginNames::kThreadsMax)) {
-      usleep(100);
-    }
+    service_.wait_for(before + static_cast<int>(LoginNames::kThreadsMax));
   }
 
   Service service_;
@@ -142,9 +146,7 @@ TEST(LoginNames, AnObjectEndsThoughAThreadHangs) {
     LoginNames names(
         [service, lookup = service->lookup()](std::uint32_t uid) { return lookup(uid); });
     ASSERT_TRUE(names.ask(Service::kHangs, kStart));
-    while (service->asked() == 0) {
-      usleep(100);
-    }
+    service->wait_for(1);
   }
   service->open();
 }
