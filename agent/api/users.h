@@ -39,12 +39,12 @@ struct TeamInfo {
   std::uint64_t users = 0;  ///< With a record.
   bool operator==(const TeamInfo&) const = default;
 };
-/// All teams and rules, and a page of users in the order of their names.
+/// The rules, and a page of users in the order of their names.
 struct UserList {
   std::uint64_t version = 0;  ///< Counts the changes; 0 = the cluster is being founded.
   bool are_logins_users = false;
   bool hides_other_teams = false;
-  std::vector<TeamInfo> teams;
+  std::vector<TeamInfo> teams;  ///< All of them, in the first page alone.
   std::vector<UserInfo> users;
   std::string next;  ///< The next page is behind this name; "" = this is the last one.
   bool operator==(const UserList&) const = default;

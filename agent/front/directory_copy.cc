@@ -1,5 +1,6 @@
 #include "agent/front/directory_copy.h"
 
+#include <iterator>
 #include <utility>
 
 #include "agent/api/payload.h"
@@ -81,16 +82,20 @@ std::optional<crdt::WriteBatch> DirectoryCopy::on_page(Instant now, HostId from,
     return std::nullopt;
   }
   ++pages_count_;
-  std::vector<UserInfo> users = std::move(pages_.users);
-  users.insert(users.end(), page.users.begin(), page.users.end());
-  pages_ = std::move(page);
-  pages_.users = std::move(users);
+  if (is_first) {
+    pages_ = std::move(page);
+  } else {
+    pages_.users.insert(pages_.users.end(), std::make_move_iterator(page.users.begin()),
+                        std::make_move_iterator(page.users.end()));
+    pages_.next = std::move(page.next);
+  }
+  if (pages_count_ > kPagesMax || pages_.users.size() > scheduler::kUsersMax) {
+    restart(now + kPatience);
+    return std::nullopt;
+  }
   if (!pages_.next.empty()) {
     is_next_page_due_ = true;
     ask_at_ = now;
-    if (pages_count_ == kPagesMax) {
-      restart(now + kPatience);
-    }
     return std::nullopt;
   }
   auto whole = directory_of(pages_);

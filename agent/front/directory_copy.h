@@ -29,7 +29,8 @@ class DirectoryCopy {
   /// Hosts ask at a random moment, at most this long after the news for each host of the cluster:
   /// 10,000 hosts do not ask at once.
   static constexpr Duration kSpreadPerHost = std::chrono::milliseconds(1);
-  /// 20,000 users are 40 pages.
+  /// 20,000 users are 40 pages, more if users are in many teams. A list of more pages, or of more
+  /// than scheduler::kUsersMax users, is given up: no cluster has it.
   static constexpr std::size_t kPagesMax = 1'000;
 
   /// `state` is the environment kState at the start.

@@ -16,9 +16,10 @@ std::vector<TeamInfo> teams_of(const Directory& directory) {
     teams.try_emplace(name);
   }
   for (const auto& [name, user] : directory.users()) {
-    for (const std::string& team : directory.user(name).teams) {
+    for (const std::string& team : user.teams) {
       ++teams[team].users;
     }
+    teams[std::string(kDefaultTeam)].users += user.teams.empty() ? 1 : 0;
   }
   std::vector<TeamInfo> list;
   for (auto& [name, info] : teams) {
@@ -44,7 +45,9 @@ UserList user_list(const Directory& directory, const std::string& after) {
   list.version = directory.version();
   list.are_logins_users = directory.rules().are_logins_users;
   list.hides_other_teams = directory.rules().hides_other_teams;
-  list.teams = teams_of(directory);
+  if (after.empty()) {
+    list.teams = teams_of(directory);
+  }
   std::size_t bytes = 0;
   for (auto each = directory.users().upper_bound(after); each != directory.users().end(); ++each) {
     if (list.users.size() == kUsersPage || bytes >= kUsersPageBytes) {

@@ -8,7 +8,7 @@
 
 namespace muster::agent {
 
-/// The first kUsersPage users behind the name `after`, and all teams.
+/// A page of the users behind the name `after`; the first page has all teams, too.
 UserList user_list(const scheduler::Directory& directory, const std::string& after);
 /// Fills in the parts of `info` that the directory knows of its user.
 void describe_user(const scheduler::Directory& directory, WhoamiInfo& info);

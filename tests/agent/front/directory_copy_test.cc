@@ -96,6 +96,25 @@ TEST(DirectoryCopy, AnswersOfOthersAndLateOnesDoNotCount) {
   EXPECT_FALSE(copy.directory().is_founded());
 }
 
+TEST(DirectoryCopy, AListWithoutEndIsGivenUp) {
+  DirectoryCopy copy({}, Rng(1));
+  copy.hear(kStart, 9, 0);
+  Instant now = kStart;
+  std::size_t asked = 0;
+  for (; now < kStart + DirectoryCopy::kPatience; ++asked) {
+    now = copy.next_deadline();
+    const auto ask = copy.tick(now, {kVoter});
+    ASSERT_TRUE(ask.has_value());
+    UserList page;
+    page.version = 9;
+    page.users.assign(kUsersPage, {"user", "user", {}});
+    page.next = "user";
+    EXPECT_FALSE(copy.on_page(now, kVoter, page).has_value());
+  }
+  EXPECT_LE(asked, scheduler::kUsersMax / kUsersPage + 2);
+  EXPECT_FALSE(copy.directory().is_founded());
+}
+
 TEST(DirectoryCopy, ARecoveredQuorumMayHaveAnOlderList) {
   const scheduler::Directory before = list_of(1'000);
   DirectoryCopy copy({}, Rng(1));
