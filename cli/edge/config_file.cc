@@ -82,19 +82,25 @@ Result<Settings> parse_config(std::string_view text, const std::string& path,
   }
 }
 
-Result<Settings> read_config_file(const std::string& path, const std::vector<std::string>& known) {
+Result<std::string> read_text(const std::string& path, std::size_t bytes_max,
+                              const std::string& kind) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
     return Error{code, path + " cannot be read: " + std::strerror(errno)};
   }
-  std::string text(kConfigBytesMax + 1, '\0');
+  std::string text(bytes_max + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kConfigBytesMax) {
-    return misfit(path, "larger than 1 MiB: not a config file");
+  if (text.size() > bytes_max) {
+    return misfit(path, "larger than " + std::to_string(bytes_max >> 20) + " MiB: not a " + kind);
   }
-  return parse_config(text, path, known);
+  return text;
+}
+
+Result<Settings> read_config_file(const std::string& path, const std::vector<std::string>& known) {
+  const Result<std::string> text = read_text(path, kConfigBytesMax, "config file");
+  return text ? parse_config(*text, path, known) : Result<Settings>(text.error());
 }
 
 }  // namespace muster::cli

@@ -1,12 +1,10 @@
 #include "cli/edge/users_toml.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include <toml++/toml.h>
 
+#include "cli/edge/config_file.h"
 #include "cli/kit/text.h"
 
 namespace muster::cli {
@@ -146,18 +144,8 @@ Result<UsersFile> parse_users_file(std::string_view text, const std::string& pat
 }
 
 Result<UsersFile> read_users_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return Error{code, path + " cannot be read: " + std::strerror(errno)};
-  }
-  std::string text(kUsersFileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kUsersFileBytesMax) {
-    return Error{ErrorCode::kInvalid, path + " is larger than 16 MiB: not a file of users"};
-  }
-  return parse_users_file(text, path);
+  const Result<std::string> text = read_text(path, kUsersFileBytesMax, "file of users");
+  return text ? parse_users_file(*text, path) : Result<UsersFile>(text.error());
 }
 
 }  // namespace muster::cli

@@ -3,7 +3,6 @@
 #include <grp.h>
 #include <malloc.h>
 #include <netdb.h>
-#include <pwd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -238,8 +237,8 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
 }
 
 Login own_login() {
-  const passwd* entry = getpwuid(geteuid());
-  return {geteuid(), entry == nullptr ? std::to_string(geteuid()) : entry->pw_name};
+  const std::string name = name_of_uid(geteuid());
+  return {geteuid(), name.empty() ? std::to_string(geteuid()) : name};
 }
 
 RankUserRule rank_user_rule(const RunOptions& options) {
