@@ -6,6 +6,7 @@ Everything started here is ended here, by process id.
 """
 
 import contextlib
+import faulthandler
 import json
 import os
 import pathlib
@@ -41,10 +42,12 @@ class Enough(BaseException):
 
 
 def end_after(seconds):
-    """Raises Enough in the main thread after so long; 0 = never."""
+    """Raises Enough in the main thread after so long; 0 = never. On SIGUSR1 it prints where all
+    threads are, for a run that does not end."""
     def end(*_):
         raise Enough
 
+    faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds)
 

@@ -18,6 +18,8 @@ AT_ONCE = 4
 SLICE_S = {"chaos": 20}  #: Until its faults begin.
 SLICE_ELSE_S = 6
 LIMIT_S = 120  #: Of what does not end by itself.
+TOLD_MAX = 4000  #: Letters of its last words.
+CLEAN_UP_S = 30  #: For one that is told to end.
 #: Of those whose usual size takes longer to make than to play.
 SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"],
            "overload": ["--agents", "5", "--loops", "2"], "leases": ["--hosts", "100"],
@@ -33,6 +35,19 @@ def listed(runner):
             if line[:1].strip()]
 
 
+def last_words(process):
+    """Of one that hangs: its output, and where its threads are (lab.end_after). It is asked to end
+    first, for its agents would outlive it."""
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(1)
+    process.terminate()
+    try:
+        return process.communicate(timeout=CLEAN_UP_S)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()[0]
+
+
 def play(number, runner, name, is_real):
     """The output of one that broke; "" when it went well."""
     command = [str(ROOT / runner), name, *SMALLER.get(name, []),
@@ -44,7 +59,7 @@ def play(number, runner, name, is_real):
     try:
         out, _ = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        return f"does not end within {LIMIT_S} s"
+        return f"does not end within {LIMIT_S} s:\n{last_words(process)[-TOLD_MAX:]}"
     finally:
         with contextlib.suppress(ProcessLookupError):  # A bench's helpers may outlive its slice.
             os.killpg(process.pid, signal.SIGKILL)
