@@ -95,6 +95,14 @@ ZmqSockets::ZmqSockets()
     : logins_({geteuid(), kConnectionsOfLoginMax, connections_of_logins_max()}),
       context_(kIoThreads, kSocketsMax) {}
 
+ZmqSockets::~ZmqSockets() {
+  for (zmq::socket_t& socket : sockets_) {
+    if (socket.handle() != nullptr) {
+      zmq_socket_monitor(socket.handle(), nullptr, 0);
+    }
+  }
+}
+
 Status ZmqSockets::open(const ZmqTransport::Options& options, const AdmittedKeys& keys) {
   try {
     for (std::size_t index = 0; index < kSocketCount; ++index) {

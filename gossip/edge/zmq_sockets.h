@@ -63,6 +63,11 @@ struct MonitorEvent {
 class ZmqSockets {
  public:
   ZmqSockets();
+  ZmqSockets(const ZmqSockets&) = delete;
+  ZmqSockets& operator=(const ZmqSockets&) = delete;
+  /// Ends all monitors before any of their readers: libzmq leaks the memory of an event that it
+  /// cannot send, and it ends connections in a thread of its own.
+  ~ZmqSockets();
   /// Makes and binds all sockets; errors as ZmqTransport::open(). It lets in the keys of `keys`,
   /// which outlives this.
   Status open(const ZmqTransport::Options& options, const AdmittedKeys& keys);
