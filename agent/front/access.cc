@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/api/verbs.h"
+#include "gossip/base/mutant.h"
 #include "scheduler/access/authorize.h"
 
 namespace muster::agent {
@@ -37,9 +38,10 @@ AccessObject submit_object(const scheduler::Directory& directory, const Request&
 std::string why_of_attempt(const scheduler::Directory& directory, const scheduler::State& state,
                            const Request& request) {
   const scheduler::Attempt* attempt = state.attempt(arguments_of<OutputQuery>(request).token);
-  return attempt == nullptr ? ""
-                            : why_denied(directory, request.user, Right::kMayReadOutput,
-                                         job_object(state, attempt->job));
+  return attempt == nullptr || mutant(Mutant::kOutputOpen)
+             ? ""
+             : why_denied(directory, request.user, Right::kMayReadOutput,
+                          job_object(state, attempt->job));
 }
 
 AccessObject edit_object(const scheduler::State& state, const Request& request) {
@@ -90,8 +92,9 @@ std::string why_denied(const scheduler::Directory& directory, const scheduler::S
     }
     case Right::kMayOperate: {
       const auto ticket = arguments_of<TicketArgs>(request);
-      const bool brings_rights =
-          row->carrier == Carrier::kTicketMakers && (ticket.may_vote || ticket.may_vouch);
+      const bool brings_rights = row->carrier == Carrier::kTicketMakers &&
+                                 (ticket.may_vote || ticket.may_vouch) &&
+                                 !mutant(Mutant::kTicketRightsUnasked);
       return why_denied(directory, request.user, brings_rights ? Right::kMayRule : row->right, {});
     }
     case Right::kMayManageUsers:

@@ -53,7 +53,8 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   }
   if (sender.kind == gossip::Sender::Kind::kLogin) {
     // The kernel proves the login: what the client says of itself does not count.
-    if (std::string name = name_of_login(sender, own.clients.login); !name.empty()) {
+    if (std::string name = name_of_login(sender, own.clients.login);
+        !name.empty() && !mutant(Mutant::kClientNamesItself)) {
       request->user = std::move(name);
     }
   }

@@ -43,6 +43,18 @@ enum class Mutant : std::uint8_t {
   kAnyHostVouches,         ///< The request of a login counts through any host.
   kSignatureAField,        ///< Each field of a publish is signed by itself.
   kJoinUnproven,           ///< A newcomer need not prove its identity.
+  // The gate of users
+  kNodeAsksNoGate,       ///< A node answers whatever a user asks; the log alone denies.
+  kClientNamesItself,    ///< A login is the user that it says it is.
+  kOwnerIgnored,         ///< A right over own jobs is one over all jobs.
+  kTeamIgnored,          ///< A right over jobs of own teams is one over all jobs.
+  kCeilingIgnored,       ///< Any priority goes.
+  kOperatorRules,        ///< An operator may do what only an administrator may.
+  kLeadGivesRoles,       ///< A lead changes roles, other teams and rules.
+  kTicketRightsUnasked,  ///< A ticket that brings rights is made like a plain one.
+  kStrangerIsUser,       ///< A login without a record is a user, whatever the rule says.
+  kHiddenTeamsShown,     ///< Jobs of other teams are shown, whatever the rule says.
+  kOutputOpen,           ///< Output is read by every user.
 };
 
 struct MutantName {
@@ -84,6 +96,21 @@ inline constexpr std::array<MutantName, 17> kTraitorMutants = {{
     {Mutant::kTicketOutlivesMaker, "ticket_outlives_maker"},
     {Mutant::kAnyHostVouches, "any_host_vouches"},
     {Mutant::kJoinUnproven, "join_unproven"},
+}};
+
+/// Planted bugs of the gate of users: the trial of access finds them.
+inline constexpr std::array<MutantName, 11> kAccessMutants = {{
+    {Mutant::kNodeAsksNoGate, "node_asks_no_gate"},
+    {Mutant::kClientNamesItself, "client_names_itself"},
+    {Mutant::kOwnerIgnored, "owner_ignored"},
+    {Mutant::kTeamIgnored, "team_ignored"},
+    {Mutant::kCeilingIgnored, "ceiling_ignored"},
+    {Mutant::kOperatorRules, "operator_rules"},
+    {Mutant::kLeadGivesRoles, "lead_gives_roles"},
+    {Mutant::kTicketRightsUnasked, "ticket_rights_unasked"},
+    {Mutant::kStrangerIsUser, "stranger_is_user"},
+    {Mutant::kHiddenTeamsShown, "hidden_teams_shown"},
+    {Mutant::kOutputOpen, "output_open"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gossip/base/enum_table.h"
+#include "gossip/base/mutant.h"
 
 namespace muster::scheduler {
 namespace {
@@ -51,7 +52,7 @@ Reach reach_of(UserRole role, const RightRow& row) {
     case UserRole::kLead:
       return row.lead;
     case UserRole::kOperator:
-      return row.op;
+      return mutant(Mutant::kOperatorRules) ? row.admin : row.op;
     case UserRole::kAdmin:
       return row.admin;
   }
@@ -69,10 +70,11 @@ bool covers(Reach reach, const Directory& directory, const std::string& user, Ri
     case kNone:
       return false;
     case kOwn:
-      return is_own;
+      return is_own || mutant(Mutant::kOwnerIgnored);
     case kTeam:
       // The owner of a job that is not yet there is its submitter: the team alone decides.
-      return (is_own && right != kMaySubmit) || directory.is_in_team(user, object.team);
+      return (is_own && right != kMaySubmit) || directory.is_in_team(user, object.team) ||
+             mutant(Mutant::kTeamIgnored);
     case kAll:
       return true;
   }
@@ -149,7 +151,8 @@ std::string why_denied(const Directory& directory, const std::string& user, Righ
   }
   Reach reach = reach_of(known.role, *row);
   const bool sees_own_teams = directory.rules().hides_other_teams && right == kMaySeeJobs &&
-                              is_job(object) && known.role <= UserRole::kLead;
+                              is_job(object) && known.role <= UserRole::kLead &&
+                              !mutant(Mutant::kHiddenTeamsShown);
   if (sees_own_teams && reach == kAll) {
     reach = kTeam;
   }
@@ -166,7 +169,8 @@ std::string why_denied(const Directory& directory, const std::string& user, Righ
            std::string(text_of(known.role)) + ") may not " + std::string(row->does) +
            who_could(directory, *row, object);
   }
-  const bool has_ceiling = reach != kAll && object.priority.has_value();
+  const bool has_ceiling =
+      reach != kAll && object.priority.has_value() && !mutant(Mutant::kCeilingIgnored);
   const std::int32_t ceiling = directory.team(object.team).priority_max;
   if (has_ceiling && *object.priority > ceiling) {
     return "the highest priority of team " + object.team + " is " + std::to_string(ceiling);
@@ -180,6 +184,9 @@ std::string why_denied(const Directory& directory, const std::string& user,
     return "";
   }
   const User known = directory.user(user);
+  if (known.role == UserRole::kLead && mutant(Mutant::kLeadGivesRoles)) {
+    return "";
+  }
   if (!directory.is_founded() || known.role != UserRole::kLead || change.changes_rules() ||
       !change.teams.empty()) {
     return why_denied(directory, user, change.changes_rules() ? kMayRule : kMayManageUsers,

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <variant>
 
+#include "gossip/base/mutant.h"
 #include "gossip/base/name.h"
 #include "scheduler/access/authorize.h"
 
@@ -58,7 +59,8 @@ struct Gate {
   std::string operator()(const entry::RemoveHost& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::EndTicket& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::MakeTicket& fact) const {
-    const bool brings_rights = fact.may_vote || fact.may_vouch;
+    const bool brings_rights =
+        (fact.may_vote || fact.may_vouch) && !mutant(Mutant::kTicketRightsUnasked);
     return ask(fact.by, brings_rights ? Right::kMayRule : Right::kMayOperate, {});
   }
   std::string operator()(const entry::ChangeDirectory& fact) const {
