@@ -25,6 +25,10 @@ def simulated_figures(scenario, **options):
         raise Broken("a property broke in the run that was measured")
 
 
+def access(first=1, last=10):
+    simulated_figures("access", seeds=f"{first}..{last}")
+
+
 def mutants():
     found, planted = 0, 0
     tests = cluster.BUILD / "tests"

@@ -6,8 +6,10 @@
 
 #include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
+#include "agent/api/users.h"
 #include "crdt/rows/link_cert.h"
 #include "crdt/rows/proof.h"
 #include "crdt/rows/roll.h"
@@ -29,6 +31,8 @@ constexpr Duration kNear = std::chrono::microseconds(1);
 const std::string kTicket = "the one ticket";
 const std::string kFalseTicket = "a ticket of nobody";
 const std::string kTraitorsTicket = "a ticket of the traitor";
+/// The user, the job and the reason of a drain that it makes in the name of the administrator.
+const std::string kForged = "forged";
 const HostId kFalseAuthority = HostId::from_bytes("false authority_");
 
 /// All that are made up begin so.
@@ -113,7 +117,7 @@ void Impostor::rotate(bool authority) {
 
 void Impostor::speak(std::uint32_t victim) {
   ++counts_["imposed"];
-  switch (rng_.below(7)) {
+  switch (rng_.below(8)) {
     case 0:
       return say_of_quorum(victim);
     case 1:
@@ -126,6 +130,8 @@ void Impostor::speak(std::uint32_t victim) {
       return claim_key(victim);
     case 5:
       return make_ticket(victim);
+    case 6:
+      return order_as_admin(victim);
     default:
       return join(victim);
   }
@@ -279,6 +285,40 @@ void Impostor::make_ticket(std::uint32_t victim) {
       Nonce(rng_.next() | 1U));
 }
 
+/// As if the administrator were one of its logins. Where it may vouch, it may do all this.
+void Impostor::order_as_admin(std::uint32_t victim) {
+  if (world_.options().last_may_vouch) {
+    return;
+  }
+  agent::Request request;
+  request.user = kOperator;
+  request.via = rng_.chance(500'000) ? "" : world_.node(victim).options().name;
+  switch (rng_.below(3)) {
+    case 0: {
+      agent::SubmitArgs submit{kForged, {}};
+      submit.spec.name = kForged;
+      submit.spec.command.argv = {"sim"};
+      request.verb = agent::Verb::kSubmit;
+      request.arguments = agent::encode_payload(submit);
+      break;
+    }
+    case 1: {
+      agent::DirectoryArgs change;
+      change.change.users.push_back({kForged, false, scheduler::UserRole::kAdmin});
+      request.verb = agent::Verb::kChangeUsers;
+      request.arguments = agent::encode_payload(change);
+      break;
+    }
+    default:
+      request.verb = agent::Verb::kDrain;
+      request.arguments =
+          agent::encode_payload(agent::DrainArgs{world_.id(victim), kForged, true, 0});
+  }
+  ++counts_["orders_forged"];
+  say(victim, gossip::MessageType::kRequest, traitor_of(world_), agent::encode(request),
+      Nonce(rng_.next() | 1U));
+}
+
 /// With the one ticket that there is: as many hosts as it likes, other hosts' identities, and
 /// other questions.
 void Impostor::join(std::uint32_t victim) {
@@ -377,11 +417,26 @@ void OnlyMembersAreIn::look_at_keys(World& world, std::uint32_t host) {
   }
 }
 
+/// Orders that Impostor::order_as_admin() gave.
+void OnlyMembersAreIn::look_at_orders(World& world, const scheduler::State& state) {
+  const bool has_job = std::any_of(state.jobs().begin(), state.jobs().end(), [](const auto& each) {
+    return each.second.spec.name == kForged;
+  });
+  const bool has_drain =
+      std::any_of(state.hosts().begin(), state.hosts().end(), [](const auto& each) {
+        return each.second.drain.has_value() && each.second.drain->why == kForged;
+      });
+  if (has_job || has_drain || state.directory().has_record(kForged)) {
+    world.violation(name(), "a host that may not vouch gave an order as the administrator");
+  }
+}
+
 void OnlyMembersAreIn::look_at_log(World& world, std::uint32_t host) {
   const scheduler::State& state = world.node(host).seat().state();
   if (state.roll().ticket(kFalseTicket) != nullptr) {
     return world.violation(name(), "the log has a ticket that no operator made");
   }
+  look_at_orders(world, state);
   const scheduler::Ticket* ticket = state.roll().ticket(kTraitorsTicket);
   const scheduler::EnrolledHost* traitor = state.roll().find(traitor_of(world));
   const auto record = traitor == nullptr ? std::nullopt : crdt::decode_roll(traitor->record);

@@ -12,6 +12,7 @@
 #include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
 #include "scheduler/protocol/agent_messages.h"
+#include "scheduler/state/state.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -43,6 +44,7 @@ class Impostor {
   void claim_key(std::uint32_t victim);
   void join(std::uint32_t victim);
   void make_ticket(std::uint32_t victim);
+  void order_as_admin(std::uint32_t victim);
   void ask_with_ticket(std::uint32_t victim, agent::Verb verb, std::string arguments);
 
   World& world_;
@@ -54,8 +56,9 @@ class Impostor {
 /// The property: link keys are let in for their owners alone, and for no host that was thrown
 /// out; only authorities that the last one signed are known; strangers are members only as far as
 /// the one ticket goes; no ticket is there that no operator made, but those of the traitor's logins
-/// while it may vouch for them, and none of these is open once it was thrown out; and no hold is
-/// longer for an ack that no leader gave. Looked at once a virtual second, and at the end.
+/// while it may vouch for them, and none of these is open once it was thrown out; no user, job or
+/// drained host is there by its word where it may not vouch; and no hold is longer for an ack that
+/// no leader gave. Looked at once a virtual second, and at the end.
 class OnlyMembersAreIn final : public Checker {
  public:
   std::string name() const override { return "only_members_are_in"; }
@@ -66,6 +69,7 @@ class OnlyMembersAreIn final : public Checker {
   void look(World& world, std::uint32_t host);
   void look_at_keys(World& world, std::uint32_t host);
   void look_at_log(World& world, std::uint32_t host);
+  void look_at_orders(World& world, const scheduler::State& state);
   Instant look_at_{};
 };
 

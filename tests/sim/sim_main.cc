@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/access_trial.h"
 #include "tests/sim/crowds.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/drift.h"
@@ -528,6 +529,9 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "histories") {
     return histories(arguments);
   }
+  if (arguments.scenario == "access") {
+    return muster::sim::tell_access_trials(seeds_of(arguments));
+  }
   if (arguments.scenario == "herd") {
     return muster::sim::tell_herds(arguments.hosts, seeds_of(arguments), arguments.trace);
   }
@@ -548,7 +552,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr,
                "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
                "lone_agent, drift, "
-               "revoke, herd, starved and sim_speed\n",
+               "revoke, herd, access, starved and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

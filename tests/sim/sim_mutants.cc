@@ -1,9 +1,9 @@
 // Goal: the simulator's checkers are worth something. Method: plant one known bug at a time and
 // search seeded runs until a checker speaks: swarms of five hosts, first with the profile that
 // leans on the conditions of the guard left out, then with all others; for reads, the histories of
-// clients; for rows, the traitor's swarm; for slots of a GPU, which no cluster grants yet, an agent
-// by itself; for cuts, a scenario file. A seed whose run breaks a property without any planted bug
-// proves nothing and is left out.
+// clients; for rows, the traitor's swarm; for users, the trial of access; for slots of a GPU, which
+// no cluster grants yet, an agent by itself; for cuts, a scenario file. A seed whose run breaks a
+// property without any planted bug proves nothing and is left out.
 //
 // `sim_mutants [SEEDS] [NAME]`: at most so many seeds of each kind for each; only the one named.
 
@@ -20,6 +20,7 @@
 
 #include "gossip/base/mutant.h"
 #include "scheduler/protocol/mutants.h"
+#include "tests/sim/access_trial.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/scenario/judge.h"
@@ -35,6 +36,7 @@ using scheduler::SchedulerMutantName;
 
 constexpr std::uint64_t kSeedsUsual = 200;
 constexpr std::uint64_t kSeedsOfHistories = 3'000;  ///< Shorter ones.
+constexpr std::uint64_t kSeedsOfAccess = 1;         ///< One run tries all cells.
 
 /// Where the conditions of the guard left out are most likely met.
 std::string_view likely_profile(SchedulerMutant mutant) {
@@ -111,6 +113,11 @@ Violation run_history_once(std::uint64_t seed) {
              : Violation();
 }
 
+Violation run_access_once(std::uint64_t seed) {
+  const AccessTrialResult result = run_access_trial(seed);
+  return result.wrong.empty() ? Violation() : Violation{"access", result.wrong.front()};
+}
+
 Violation run_lone_agent_once(std::uint64_t seed) {
   const LoneAgentResult result = run_lone_agent(seed);
   return result.violation.empty() ? Violation()
@@ -179,6 +186,12 @@ std::vector<Planted> all_planted() {
   for (const MutantName& each : kTraitorMutants) {
     all.push_back(
         {std::string(each.name), {{"traitor", traitor}}, SchedulerMutant::kNone, each.mutant});
+  }
+  for (const MutantName& each : kAccessMutants) {
+    all.push_back({std::string(each.name),
+                   {{"access", run_access_once, kSeedsOfAccess}},
+                   SchedulerMutant::kNone,
+                   each.mutant});
   }
   all.push_back(
       {"signature_a_field",

@@ -177,6 +177,8 @@ class World {
 
   // Clients. The number names the request in replies().
   std::uint64_t ask(std::uint32_t host, agent::Request request);
+  /// On a connection that proves `sender`.
+  std::uint64_t ask_as(std::uint32_t host, const gossip::Sender& sender, agent::Request request);
   const ClientReply* reply_to(std::uint64_t client) const;
 
   // Reading.

@@ -1,0 +1,216 @@
+#include "tests/sim/access_oracle.h"
+
+namespace muster::sim {
+namespace {
+
+using agent::Verb;
+
+/// The columns of the table, in its words.
+enum class Column : std::uint8_t {
+  kEverybody,  ///< Hosts, voters, keys, versions, the own name: no role is needed.
+  kOwnHost,    ///< What a host knows of itself, for its own logins; elsewhere for roles.
+  kLook,       ///< Hosts, events, quorum: every role.
+  kJobs,       ///< Jobs, their reasons, the use of GPUs.
+  kOneJob,     ///< The same of one job.
+  kOutput,
+  kSubmit,
+  kOrderJob,
+  kPriority,
+  kOperate,
+  kUsers,
+  kRule,
+  kOwnersOnly,  ///< Root of the host, or an administrator through its host.
+  kTickets,     ///< Only the bearer of a ticket.
+};
+
+Column column_of(Verb verb, Variant variant) {
+  switch (verb) {
+    case Verb::kVersion:
+    case Verb::kHosts:
+    case Verb::kQuorum:
+    case Verb::kWhyHost:
+    case Verb::kHostUses:
+    case Verb::kKeys:
+    case Verb::kWhoami:
+    case Verb::kFound:
+    case Verb::kEnter:
+      return Column::kEverybody;
+    case Verb::kEvents:
+    case Verb::kStats:
+    case Verb::kHostDetail:
+      return Column::kOwnHost;
+    case Verb::kTickets:
+    case Verb::kUsers:
+      return Column::kLook;
+    case Verb::kJobs:
+    case Verb::kUsage:
+      return Column::kJobs;
+    case Verb::kShow:
+    case Verb::kWhy:
+      return Column::kOneJob;
+    case Verb::kOutput:
+      return Column::kOutput;
+    case Verb::kSubmit:
+    case Verb::kDryRun:
+      return Column::kSubmit;
+    case Verb::kCancel:
+    case Verb::kSuspend:
+    case Verb::kResume:
+    case Verb::kRequeue:
+      return Column::kOrderJob;
+    case Verb::kEdit:
+      return Column::kPriority;
+    case Verb::kFence:
+    case Verb::kDrain:
+    case Verb::kUndrain:
+    case Verb::kRemoveHost:
+    case Verb::kEndTicket:
+      return Column::kOperate;
+    case Verb::kLeave:
+      return Column::kOwnersOnly;
+    case Verb::kMakeTicket:
+      return variant == Variant::kWithRights ? Column::kRule : Column::kOperate;
+    case Verb::kChangeUsers:
+      return Column::kUsers;
+    case Verb::kChangeQuorum:
+    case Verb::kRecover:
+    case Verb::kRevokeHost:
+    case Verb::kRotateKeys:
+    case Verb::kSetHost:
+      return Column::kRule;
+    case Verb::kJoin:
+      return Column::kTickets;
+  }
+  return Column::kTickets;
+}
+
+bool is_boss(Person person) {
+  return person == Person::kOfficer || person == Person::kAdmin;
+}
+
+/// The table itself: a request that comes through a host whose word counts.
+bool has_right(const AccessCell& cell) {
+  const Person person = cell.person;
+  const bool is_own = cell.relation == Relation::kOwn;
+  const bool is_team = cell.relation != Relation::kOther;
+  const bool is_high = cell.variant == Variant::kHighPriority;
+  switch (column_of(cell.verb, cell.variant)) {
+    case Column::kEverybody:
+      return true;
+    case Column::kTickets:
+      return false;
+    case Column::kOwnHost:
+    case Column::kLook:
+    case Column::kJobs:
+      return person != Person::kStranger;
+    case Column::kOneJob:
+      return person != Person::kStranger && (!cell.hides_other_teams || is_team || is_boss(person));
+    case Column::kOutput:
+      return person == Person::kAdmin || (person == Person::kUser && is_own) ||
+             (person == Person::kLead && is_team);
+    case Column::kSubmit:
+      return person == Person::kAdmin ||
+             ((person == Person::kUser || person == Person::kLead) && is_team && !is_high);
+    case Column::kOrderJob:
+      return is_boss(person) || (person == Person::kUser && is_own) ||
+             (person == Person::kLead && is_team);
+    case Column::kPriority:
+      return is_boss(person) || (person == Person::kUser && is_own && !is_high) ||
+             (person == Person::kLead && is_team && !is_high);
+    case Column::kOperate:
+    case Column::kOwnersOnly:
+      return is_boss(person);
+    case Column::kUsers:
+      return person == Person::kAdmin ||
+             (person == Person::kLead && cell.variant == Variant::kPlain);
+    case Column::kRule:
+      return person == Person::kAdmin;
+  }
+  return false;
+}
+
+/// A request that another host carries on, or that comes in at a host whose word does not count.
+bool is_for_everybody(const AccessCell& cell) {
+  return column_of(cell.verb, cell.variant) == Column::kEverybody;
+}
+
+/// The named host has the answer itself.
+bool is_answered_by_each(Verb verb) {
+  return verb == Verb::kEvents || verb == Verb::kStats || verb == Verb::kRecover ||
+         verb == Verb::kLeave;
+}
+
+}  // namespace
+
+std::string name_of(Person person) {
+  switch (person) {
+    case Person::kStranger:
+      return "stranger";
+    case Person::kViewer:
+      return "vera";
+    case Person::kUser:
+      return "uma";
+    case Person::kLead:
+      return "leo";
+    case Person::kOfficer:
+      return "oscar";
+    case Person::kAdmin:
+      return "ada";
+  }
+  return "";
+}
+
+std::string text_of(Relation relation) {
+  return relation == Relation::kOwn ? "own" : relation == Relation::kTeam ? "team" : "other";
+}
+
+std::string text_of(Way way) {
+  switch (way) {
+    case Way::kVouching:
+      return "vouching host";
+    case Way::kAnother:
+      return "another host";
+    case Way::kThrough:
+      return "vouching host --node vouching host";
+    case Way::kThroughOther:
+      return "vouching host --node another host";
+    case Way::kFromAnother:
+      return "another host --node vouching host";
+    case Way::kNobody:
+      return "nobody";
+  }
+  return "";
+}
+
+std::string text_of(const AccessCell& cell) {
+  const agent::VerbRow* row = agent::find_verb(cell.verb);
+  return std::string(row == nullptr ? "?" : row->name) + " variant " +
+         std::to_string(static_cast<int>(cell.variant)) + " by " + name_of(cell.person) + " of " +
+         text_of(cell.relation) + " through " + text_of(cell.way) +
+         (cell.hides_other_teams ? ", jobs=team" : "");
+}
+
+Expected expected(const AccessCell& cell) {
+  const auto say = [](bool allowed) { return allowed ? Expected::kAllowed : Expected::kDenied; };
+  const Column column = column_of(cell.verb, cell.variant);
+  switch (cell.way) {
+    case Way::kNobody:
+      return Expected::kNoAnswer;
+    case Way::kVouching:
+      // A login may look at its own host without a role.
+      return say(has_right(cell) || (column == Column::kOwnHost));
+    case Way::kAnother:
+      return say(is_for_everybody(cell) || column == Column::kOwnHost);
+    case Way::kThrough:
+      // A ticket is made where its maker logs in.
+      return say(has_right(cell) && cell.verb != Verb::kMakeTicket);
+    case Way::kThroughOther:
+      // The named host answers for itself; what it has to pass on counts through its own word.
+      return say(is_for_everybody(cell) || (is_answered_by_each(cell.verb) && has_right(cell)));
+    case Way::kFromAnother:
+      return say(is_for_everybody(cell));
+  }
+  return Expected::kDenied;
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,27 @@
+#pragma once
+// The trial of access: real Nodes in a cluster of four are asked for every verb, by users of every
+// role, about own jobs, those of their team and others, on every way to a node; the oracle judges
+// each answer.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/sim/crowds.h"
+#include "tests/sim/world.h"
+
+namespace muster::sim {
+
+struct AccessTrialResult {
+  std::uint64_t cells = 0;
+  std::uint64_t refused = 0;       ///< Answers that were denials, rightly or not.
+  std::vector<std::string> wrong;  ///< Cells whose answer is not the expected one, with both.
+  std::vector<Violation> violations;
+};
+
+AccessTrialResult run_access_trial(std::uint64_t seed);
+
+/// Prints the figures of these seeds, and each wrong cell. The exit status of muster_sim.
+int tell_access_trials(const Seeds& seeds);
+
+}  // namespace muster::sim
