@@ -111,6 +111,8 @@ struct JobsQuery {
 struct JobList {
   std::vector<JobSummary> jobs;  ///< Sorted by id.
   JobId next;                    ///< JobsQuery::after of the next page; 0 = this is the last page.
+  /// GPUs that jobs hold which the rule jobs=team hides from this user.
+  std::uint64_t gpus_of_others = 0;
   bool operator==(const JobList&) const = default;
 };
 
@@ -194,7 +196,7 @@ struct JobDetail {
 };
 
 struct HolderInfo {
-  JobId job;
+  JobId job;  ///< 0 = all jobs of other teams together, which the rule jobs=team hides.
   std::string name;
   std::uint64_t gpus = 0;
   std::vector<std::string> hosts;

@@ -276,7 +276,7 @@ void fields(A& a, JobSummary& v) {
 }
 template <class A>
 void fields(A& a, JobList& v) {
-  a(v.jobs, trailing(v.next));
+  a(v.jobs, trailing(v.next), trailing(v.gpus_of_others));
 }
 template <class A>
 void fields(A& a, JobsQuery& v) {

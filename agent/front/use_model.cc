@@ -113,7 +113,8 @@ struct Sums {
 };
 
 /// Adds the GPUs that attempts hold now, each with its time after `since`.
-void add_held(const State& state, const std::string& by, Duration since, Sums& sums) {
+void add_held(const State& state, const std::string& by, Duration since, const JobSight& sight,
+              Sums& sums) {
   std::map<std::string, std::set<JobId>> jobs;
   for (const Token& token : state.live()) {
     const Attempt* attempt = state.attempt(token);
@@ -126,9 +127,10 @@ void add_held(const State& state, const std::string& by, Duration since, Sums& s
       if (record.end != MemberEnd::kNone || host == nullptr) {
         continue;
       }
-      const std::string& key = by == "user"   ? job->spec.user
-                               : by == "type" ? host->gpu_type
-                                              : job->spec.name;
+      const std::string key = by == "type"             ? host->gpu_type
+                              : !sight.sees(job->spec) ? kOtherTeams
+                              : by == "user"           ? job->spec.user
+                                                       : job->spec.name;
       UsageRow& row = sums.of(key);
       row.gpus_now += record.member.gpus.size();
       row.gpu_ms += record.member.gpus.size() *
@@ -191,7 +193,8 @@ std::optional<HostDetail> host_detail(const State& state, const crdt::AddressBoo
   return detail;
 }
 
-std::optional<UsageList> usage_list(const State& state, const UsageQuery& query) {
+std::optional<UsageList> usage_list(const State& state, const UsageQuery& query,
+                                    const JobSight& sight) {
   if (query.by != "user" && query.by != "type" && query.by != "name") {
     return std::nullopt;
   }
@@ -207,18 +210,20 @@ std::optional<UsageList> usage_list(const State& state, const UsageQuery& query)
   if (query.by == "name") {
     for (const auto& [id, job] : state.jobs()) {
       if (job.history.gpu_ms > 0) {
-        sums.of(job.spec.name).gpu_ms += job.history.gpu_ms;
+        sums.of(sight.sees(job.spec) ? job.spec.name : kOtherTeams).gpu_ms += job.history.gpu_ms;
       }
     }
   } else {
     for (const auto& [key, time] : state.usage().rows()) {
       if (key.day >= first) {
-        const std::string user = key.user.empty() ? "(others)" : key.user;
+        const std::string user = key.user.empty()            ? "(others)"
+                                 : sight.sees_user(key.user) ? key.user
+                                                             : kOtherTeams;
         sums.of(query.by == "user" ? user : key.gpu_type).gpu_ms += time;
       }
     }
   }
-  add_held(state, query.by, query.by == "name" ? Duration::zero() : begin, sums);
+  add_held(state, query.by, query.by == "name" ? Duration::zero() : begin, sight, sums);
   UsageList list;
   list.days = query.by == "name" ? 0 : static_cast<std::uint64_t>(today - first + 1);
   for (auto& [key, row] : sums.rows) {

@@ -8,6 +8,7 @@
 
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
+#include "agent/front/job_sight.h"
 #include "crdt/rows/address_book.h"
 #include "scheduler/state/state.h"
 
@@ -31,8 +32,10 @@ HostUseList host_uses(const scheduler::State& state, const crdt::AddressBook& ad
 std::optional<HostDetail> host_detail(const scheduler::State& state,
                                       const crdt::AddressBook& addresses, std::int64_t now_unix_ms,
                                       HostId host);
-/// nullopt if `query.by` is not "user", "type" or "name".
-std::optional<UsageList> usage_list(const scheduler::State& state, const UsageQuery& query);
+/// nullopt if `query.by` is not "user", "type" or "name". Users and names of jobs that `sight`
+/// hides share one row.
+std::optional<UsageList> usage_list(const scheduler::State& state, const UsageQuery& query,
+                                    const JobSight& sight);
 /// The GPU time in the record of the job plus that of its live attempts up to now.
 std::uint64_t gpu_ms_of(const scheduler::State& state, const scheduler::Job& job);
 

@@ -6,6 +6,7 @@
 
 #include "agent/api/verbs.h"
 #include "agent/front/array_model.h"
+#include "agent/front/job_sight.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
 #include "agent/front/user_model.h"
@@ -246,10 +247,11 @@ Response answer_here(const NodeView& node, const Request& request) {
 
 Response events_of(const NodeView& node, const Request& request) {
   const auto query = decode_payload<EventsQuery>(request.arguments);
-  return aged(
-      good(node, encode_payload(node.recent.page(node.wall_clock.unix_ms(node.now),
-                                                 query.value_or(EventsQuery()), names_of(node)))),
-      Duration(0));
+  const JobSight sight(node.seat.state(), directory_of(node), request.user);
+  EventsPage page = node.recent.page(node.wall_clock.unix_ms(node.now),
+                                     query.value_or(EventsQuery()), names_of(node));
+  std::erase_if(page.events, [&](const EventInfo& event) { return !sight.sees_event(event.text); });
+  return aged(good(node, encode_payload(page)), Duration(0));
 }
 
 QuorumInfo quorum_info(const NodeView& node) {
@@ -306,6 +308,10 @@ Views views_of(const NodeView& node, const std::string& unled) {
            : is_led       ? ""
                           : kNoLeader,
            node.wall_clock.unix_ms(node.now)}};
+}
+
+JobSight sight_of(const NodeView& node, const Request& request) {
+  return JobSight(node.seat.state(), node.seat.state().directory(), request.user);
 }
 
 /// Others than those who may read the output do not see the command, which may hold secrets.
@@ -378,21 +384,24 @@ Response users_answer(const NodeView& node, const Request& request, const std::s
 
 Response host_uses_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
-  return good(node, encode_payload(host_uses(node.seat.state(), node.hosts.addresses(),
-                                             node.wall_clock.unix_ms(node.now), query.after)));
+  return good(node,
+              encode_payload(sight_of(node, request)
+                                 .seen(host_uses(node.seat.state(), node.hosts.addresses(),
+                                                 node.wall_clock.unix_ms(node.now), query.after))));
 }
 
 Response host_detail_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto detail = host_detail(node.seat.state(), node.hosts.addresses(),
                                   node.wall_clock.unix_ms(node.now), host_of(request));
-  return detail.has_value() ? good(node, encode_payload(*detail))
+  return detail.has_value() ? good(node, encode_payload(sight_of(node, request).seen(*detail)))
                             : bad(node, ResponseStatus::kNotFound,
                                   "that host has not registered with the quorum yet");
 }
 
 Response usage_answer(const NodeView& node, const Request& request, const std::string&) {
-  const auto list = usage_list(
-      node.seat.state(), decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()));
+  const auto list = usage_list(node.seat.state(),
+                               decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()),
+                               sight_of(node, request));
   return list.has_value()
              ? good(node, encode_payload(*list))
              : bad(node, ResponseStatus::kUsage, "usage is grouped by user, type or name");
@@ -401,9 +410,9 @@ Response usage_answer(const NodeView& node, const Request& request, const std::s
 Response jobs_answer(const NodeView& node, const Request& request, const std::string& unled) {
   const Views views = views_of(node, unled);
   const auto query = decode_payload<JobsQuery>(request.arguments);
-  return good(node, encode_payload(query.has_value() ? jobs_page(views.jobs, views.hosts,
-                                                                 query->after, query->array)
-                                                     : newest_jobs(views.jobs, views.hosts)));
+  JobList list = query.has_value() ? jobs_page(views.jobs, views.hosts, query->after, query->array)
+                                   : newest_jobs(views.jobs, views.hosts);
+  return good(node, encode_payload(sight_of(node, request).seen(std::move(list))));
 }
 
 Response show_answer(const NodeView& node, const Request& request, const std::string& unled) {
@@ -424,12 +433,16 @@ Response why_answer(const NodeView& node, const Request& request, const std::str
   const Views views = views_of(node, unled);
   const JobId job = job_of(request);
   if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
-    return good(node, encode_payload(as_told(node, why_array(views, *array))));
+    return good(node, encode_payload(
+                          sight_of(node, request).seen(as_told(node, why_array(views, *array)))));
   }
   if (auto refusal = why_no_job(node, job)) {
     return *std::move(refusal);
   }
-  return good(node, encode_payload(as_told(node, why_info(views.jobs, views.hosts, job))));
+  return good(
+      node,
+      encode_payload(
+          sight_of(node, request).seen(as_told(node, why_info(views.jobs, views.hosts, job)))));
 }
 
 /// Refuses a job for the same reasons, with the same texts, as a submission.
@@ -447,8 +460,10 @@ Response dry_run_answer(const NodeView& node, const Request& request, const std:
   if (!why_not.empty()) {
     return bad(node, ResponseStatus::kImpossible, std::move(why_not));
   }
-  return good(node,
-              encode_payload(as_told(node, dry_run_info(views.jobs, views.hosts, asked->spec))));
+  return good(
+      node,
+      encode_payload(sight_of(node, request)
+                         .seen(as_told(node, dry_run_info(views.jobs, views.hosts, asked->spec)))));
 }
 
 struct StateRow {

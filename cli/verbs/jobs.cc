@@ -225,6 +225,9 @@ class Jobs final : public Verb {
       session.out() << first << table_of(session, *list);
       if (!watch_) {
         tell_left_out(session, left_out);
+        if (list->gpus_of_others != 0) {
+          session.note(std::to_string(list->gpus_of_others) + " GPUs of other teams");
+        }
       }
     }
     if (missing.empty()) {

@@ -110,8 +110,8 @@ std::string holders_text(const agent::WhyInfo& why, const Screen& screen) {
                {.title = "CPUS", .is_number = true},
                {.title = "HOSTS", .columns_min = 12}});
   for (const agent::HolderInfo& holder : why.holders) {
-    table.add({text_of(holder.job), holder.name, std::to_string(holder.gpus),
-               format_cpus(holder.cpus), join(holder.hosts, ",")});
+    table.add({holder.job == JobId() ? "-" : text_of(holder.job), holder.name,
+               std::to_string(holder.gpus), format_cpus(holder.cpus), join(holder.hosts, ",")});
   }
   return "\n" + table.text(screen) +
          (why.holders_more == 0

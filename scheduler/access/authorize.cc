@@ -164,10 +164,14 @@ std::string why_denied(const Directory& directory, const std::string& user, Righ
       return "user " + user + " is not in team " + object.team + ": a lead or an admin can add " +
              user + " with `muster user set " + user + " --join " + object.team + "`";
     }
-    const std::string about = whose(object);
+    const bool is_hidden = directory.rules().hides_other_teams && is_job(object) &&
+                           known.role <= UserRole::kLead && object.owner != user &&
+                           !directory.is_in_team(user, object.team);
+    const AccessObject told = is_hidden ? AccessObject{object.name, {}, {}} : object;
+    const std::string about = whose(told);
     return (about.empty() ? "" : about + ": ") + "user " + user + " (role " +
            std::string(text_of(known.role)) + ") may not " + std::string(row->does) +
-           who_could(directory, *row, object);
+           who_could(directory, *row, told);
   }
   const bool has_ceiling =
       reach != kAll && object.priority.has_value() && !mutant(Mutant::kCeilingIgnored);

@@ -102,6 +102,7 @@ constexpr std::array<JsonField, 258> kFields = {{
     {"gpus_free", "integer", "GPUs that a job could get now; null: no voter answered."},
     {"gpus_healthy", "integer", "GPUs that are not broken."},
     {"gpus_now", "integer", "GPUs in use now."},
+    {"gpus_of_other_teams", "integer", "GPUs of jobs that the rule jobs=team hides."},
     {"gpus_per_host", "integer", "Exact number of GPUs on each host; null: as they fit."},
     {"gpus_used", "integer", "GPUs that jobs hold; null: no voter answered."},
     {"grace_ms", "ms", "Time between TERM and KILL when the job is stopped."},

@@ -244,7 +244,7 @@ Json view(const TransitionInfo& transition) {
 }
 
 Json view(const HolderInfo& holder) {
-  return {{"job_id", view(holder.job)},
+  return {{"job_id", holder.job == JobId() ? Json(nullptr) : view(holder.job)},
           {"name", holder.name},
           {"gpus", holder.gpus},
           {"cpu_thousandths", holder.cpus},
@@ -411,7 +411,10 @@ std::string to_json(const EventsPage& page, const Response& answer) {
 }
 
 std::string to_json(const JobList& list, std::size_t hidden, const Response& answer) {
-  return dump_answer({{"jobs", views(list.jobs)}, {"hidden_jobs", hidden}}, answer);
+  return dump_answer({{"jobs", views(list.jobs)},
+                      {"hidden_jobs", hidden},
+                      {"gpus_of_other_teams", list.gpus_of_others}},
+                     answer);
 }
 
 namespace {

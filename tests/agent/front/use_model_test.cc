@@ -31,10 +31,11 @@ class UseModel : public ::testing::Test {
     return {};
   }
   UsageList usage(const std::string& by, std::uint64_t since_ms = 0) const {
-    return usage_list(log.state, {by, since_ms}).value_or(UsageList());
+    return usage_list(log.state, {by, since_ms}, sight).value_or(UsageList());
   }
 
   Log log;
+  JobSight sight{log.state, log.state.directory(), ""};
   JobId job;
   Token token;
   crdt::AddressBook names;
@@ -87,7 +88,7 @@ TEST_F(UseModel, WhatIsHeldCountsAndWhatWasGivenBackStays) {
   EXPECT_EQ(list.rows[0].gpu_ms, 200'000U);
   EXPECT_EQ(usage("name").rows.at(0).gpu_ms, 200'000U);
   EXPECT_EQ(usage("name").days, 0U);
-  EXPECT_FALSE(usage_list(log.state, {"rack", 0}).has_value());
+  EXPECT_FALSE(usage_list(log.state, {"rack", 0}, sight).has_value());
 }
 
 TEST_F(UseModel, OfDaysLongPastOnlyThoseWanted) {

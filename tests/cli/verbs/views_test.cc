@@ -211,7 +211,7 @@ TEST(Jobs, Json) {
             R"("ranks":null,"gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
             R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
             R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
-            R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,)"
+            R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,"gpus_of_other_teams":0,)"
             R"("answered_by":"a","age_ms":0})"
             "\n");
 }

@@ -1,0 +1,50 @@
+#pragma once
+// JobSight is what one user sees of the jobs. Under the rule jobs=team, a viewer, a user or a lead
+// sees own jobs and those of own teams; all other jobs appear only as sums. It takes the rest out
+// of answers that were made for everybody. Pure; the state outlives it.
+
+#include <string>
+
+#include "agent/api/events.h"
+#include "agent/api/hosts.h"
+#include "agent/api/jobs.h"
+#include "gossip/base/ids.h"
+#include "scheduler/access/directory.h"
+#include "scheduler/state/state.h"
+
+namespace muster::agent {
+
+/// It stands in place of the users and names of jobs that are not seen.
+inline constexpr char kOtherTeams[] = "(other teams)";
+
+class JobSight {
+ public:
+  /// `directory` is that of `state`, or the copy of a host without the log.
+  JobSight(const scheduler::State& state, const scheduler::Directory& directory, std::string user);
+
+  /// False: the user sees all.
+  bool is_limited() const { return is_limited_; }
+  /// Jobs and arrays that the state does not know are not seen: it cannot say whose they are.
+  bool sees(JobId job) const;
+  bool sees(const scheduler::JobSpec& spec) const;
+  /// The user itself, and users that share a team with it.
+  bool sees_user(const std::string& user) const;
+
+  JobList seen(JobList list) const;
+  HostUse seen(HostUse use) const;
+  HostUseList seen(HostUseList list) const;
+  HostDetail seen(HostDetail detail) const;
+  WhyInfo seen(WhyInfo why) const;
+  /// The GPUs that jobs hold which are not seen; O(live attempts).
+  std::uint64_t gpus_of_others() const;
+  /// Whether the text of an event names no job, or one that is seen.
+  bool sees_event(const std::string& text) const;
+
+ private:
+  const scheduler::State& state_;
+  const scheduler::Directory& directory_;
+  std::string user_;
+  bool is_limited_;
+};
+
+}  // namespace muster::agent
