@@ -196,7 +196,7 @@ class Waits {
       const bool is_aside = live < job.spec.request.units();
       if (first <= key.job && key.job <= last) {
         texts_[key.job] =
-            is_aside      ? need_text(job, live) + short_hosts_
+            is_aside      ? need_text(job, live) + short_hosts_ + left_out_text(job)
             : ahead_ == 0 ? first_text(job.spec.request) + short_hosts_ + left_out_text(job)
                           : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
       }
@@ -237,7 +237,8 @@ class Waits {
     for (const auto& [other, live] : asked_) {
       if (other->spec.request == job.spec.request &&
           other->life.is_relaxed == job.life.is_relaxed &&
-          other->spec.limits.keep_when_isolated == job.spec.limits.keep_when_isolated) {
+          other->spec.limits.keep_when_isolated == job.spec.limits.keep_when_isolated &&
+          other->life.left_out == job.life.left_out) {
         return live;
       }
     }

@@ -8,6 +8,9 @@ namespace muster::scheduler {
 
 void Placing::on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result) {
   is_wanted_ = is_wanted_ || result.capacity_changed;
+  if (result.capacity_changed && std::holds_alternative<entry::Tick>(entry)) {
+    step.pending.reopen_alone();  // A host may have been left out for long enough.
+  }
   if (const auto* decided = std::get_if<entry::Decide>(&entry)) {
     settle(step, decided->job);
   }
@@ -57,7 +60,7 @@ Instant Placing::place(const StepContext& step, Proposals& proposals,
       return kNever;
     }
     if (!placement.has_value()) {
-      step.pending.set_aside(job.id);  // It is first again when its hosts are back.
+      step.pending.set_aside(job.id);  // It is first again when its hosts are back, or allowed.
       continue;
     }
     if (!may_begin(step, job)) {

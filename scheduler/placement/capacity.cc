@@ -378,7 +378,7 @@ std::uint32_t Capacity::free_for(const Job& job, const std::string& gpu_type,
 }
 
 std::uint32_t Capacity::live_for(const Job& job) {
-  return live_.most(shape_of(job), choice(job.spec.request));
+  return live_.most(shape_of(job), choice(job, {}));
 }
 
 std::uint32_t Capacity::ever_for(const Shape& shape) {

@@ -87,8 +87,8 @@ class Capacity {
   }
   /// Hosts that the request names or does not exclude, without those the job leaves out and `more`.
   HostChoice choice(const Job& job, std::span<const HostId> more) const;
-  /// The most units that hosts which are up have for the job, held or not. A job that asks for more
-  /// waits for hosts, however many jobs end.
+  /// The most units that hosts which are up and which the job does not leave out have for it, held
+  /// or not. A job that asks for more waits for hosts, however many jobs end.
   std::uint32_t live_for(const Job& job);
   bool could_hold(const Job& job) { return live_for(job) >= job.spec.request.units(); }
   /// The most units that all hosts which have not left have for such a job, in any state.

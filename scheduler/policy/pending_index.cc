@@ -159,14 +159,29 @@ void PendingIndex::wake_alone() {
   std::erase_if(blocked_, [&](RingNumber number) { return rings_[number].key->second != JobId(); });
 }
 
+/// The ring is no longer aside; the caller takes it out of `aside_`.
+void PendingIndex::take_back(RingNumber number) {
+  Ring& ring = rings_[number];
+  ring.is_aside = false;
+  if (!ring.waiting.empty()) {
+    heads_.insert({*ring.waiting.begin(), number});
+  }
+}
+
+void PendingIndex::reopen_alone() {
+  std::erase_if(aside_, [&](RingNumber number) {
+    const bool is_alone = rings_[number].key->second != JobId();
+    if (is_alone) {
+      take_back(number);
+    }
+    return is_alone;
+  });
+}
+
 void PendingIndex::reopen() {
   blocked_.clear();
   for (const RingNumber number : aside_) {
-    Ring& ring = rings_[number];
-    ring.is_aside = false;
-    if (!ring.waiting.empty()) {
-      heads_.insert({*ring.waiting.begin(), number});
-    }
+    take_back(number);
   }
   aside_.clear();
 }

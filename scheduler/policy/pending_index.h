@@ -47,13 +47,15 @@ class PendingIndex {
   /// No job of its ring fits now, until wake() finds that one may.
   void block(JobId job);
   bool is_blocked(JobId job) const;
-  /// The hosts that are up could not hold the job if all others ended. Other jobs pass its ring
-  /// until reopen().
+  /// The hosts that are up and not left out could not hold the job if all others ended. Other jobs
+  /// pass its ring until reopen(), or reopen_alone().
   void set_aside(JobId job);
   /// Something became free on a host: unblocks the rings that can use it. O(blocked rings).
   void wake(const HostKind& kind, const HostSpace& space);
   /// Unblocks jobs that leave hosts out: a host may be allowed again.
   void wake_alone();
+  /// A host may be allowed again: no job that leaves hosts out is aside any more. O(rings aside).
+  void reopen_alone();
   /// The hosts themselves changed, not only their free space: no ring is blocked or aside any more.
   void reopen();
   /// The leadership is over.
@@ -78,6 +80,7 @@ class PendingIndex {
     bool is_hidden = false;
   };
   RingNumber ring_of(const RingKey& key);
+  void take_back(RingNumber number);
   void put(RingNumber number, const QueueKey& place);
   void take(RingNumber number, const QueueKey& place);
   void drop(std::map<JobId, Known>::iterator known);

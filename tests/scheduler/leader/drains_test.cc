@@ -177,6 +177,24 @@ TEST_F(Drains, AHeadThatOnlyWaitsForRunningOnesKeepsItsPlace) {
   EXPECT_EQ(state_of(JobId(3)), "scheduled") << "drained hosts do not count";
 }
 
+TEST_F(Drains, AHeadThatAllHostsRefusedLetsOthersPassUntilTheyMayBeAskedAgain) {
+  join(1);
+  const JobId stranger = submit(1, "stranger");
+  const Assign first = said<Assign>(1).back();
+  hear(1, Refuse{first.token, first.start, "user zoe is unknown on this host"});
+  const JobId other = submit(4, "other");
+  EXPECT_EQ(state_of(stranger), "queued");
+  EXPECT_EQ(state_of(other), "scheduled");
+  const auto told = why(scheduler.state(), scheduler.capacity(), scheduler.queue(), stranger);
+  EXPECT_TRUE(told->is_aside);
+  EXPECT_NE(told->text().find("zoe"), std::string::npos) << told->text();
+  finish(1, ready(1), 0);
+  EXPECT_EQ(job(stranger).life.attempts, 1U);
+  pass(61s);
+  EXPECT_EQ(job(stranger).life.attempts, 2U);
+  EXPECT_EQ(state_of(stranger), "scheduled");
+}
+
 // ---- the rest of a day ----
 
 TEST_F(Drains, APriorityIsForJobsThatWait) {

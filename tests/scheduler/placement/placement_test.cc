@@ -71,7 +71,9 @@ TEST(Placement, LeavesOutRefusersAndExcludedHosts) {
   job.spec = spec_of(1);
   job.life.left_out = {{host_id(1), std::chrono::seconds(60)}};
   EXPECT_FALSE(place_in(log.state, job).has_value());
+  EXPECT_FALSE(Capacity(log.state).could_hold(job));
   job.life.left_out.clear();
+  EXPECT_TRUE(Capacity(log.state).could_hold(job));
   EXPECT_TRUE(place_in(log.state, job).has_value());
   EXPECT_FALSE(place_in(log.state, job, {host_id(1)}).has_value());
 }

@@ -93,7 +93,14 @@ TEST_F(Pending, WhoLeavesHostsOutIsAlone) {
   EXPECT_FALSE(pending.is_blocked(other));
   pending.wake_alone();
   EXPECT_FALSE(pending.is_blocked(picky));
+  pending.set_aside(picky);
+  EXPECT_EQ(pending.first(), other);
+  pending.set_aside(other);
+  pending.reopen_alone();
+  EXPECT_EQ(pending.first(), picky);
   EXPECT_TRUE(pending.is_right(log.state));
+  apply(entry::Cancel{picky, "alice"});
+  EXPECT_EQ(pending.first(), std::nullopt) << "the other one is still aside";
 }
 
 TEST_F(Pending, AgreesWithAWalkOverTheQueue) {
