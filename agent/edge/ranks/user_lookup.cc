@@ -32,8 +32,25 @@ Error unanswered(const std::string& name, const std::string& why) {
   return {ErrorCode::kIo, "user " + name + " cannot be looked up on this host: " + why};
 }
 
+/// getpwnam(3) and getgrgid(3) list the errors by which services say that there is no such entry.
+bool says_unknown(int error) {
+  return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+}
+
+/// getgrouplist() tells of no failure: it finds the gid alone then.
+bool answers_for_groups(gid_t gid) {
+  std::vector<char> record(kRecordBytesFirst);
+  group entry{};
+  group* found = nullptr;
+  const int error = getgrgid_r(gid, &entry, record.data(), record.size(), &found);
+  return says_unknown(error) || error == ERANGE;  // It has more members than fit there.
+}
+
 /// False if the service does not know them, or if they are too many.
 bool add_groups(const std::string& name, RankIdentity& identity) {
+  if (!answers_for_groups(identity.gid)) {
+    return false;
+  }
   int count = kGroupsFirst;
   std::vector<gid_t> groups(static_cast<std::size_t>(count));
   while (getgrouplist(name.c_str(), identity.gid, groups.data(), &count) < 0) {
@@ -139,9 +156,7 @@ Result<std::optional<RankIdentity>> host_login(const std::string& name) {
          record.size() < kRecordBytesMax) {
     record.resize(record.size() * 2);
   }
-  // getpwnam(3) lists the errors by which services say that there is no such login.
-  const bool is_unknown = error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
-  if (found == nullptr && (error == 0 || is_unknown)) {
+  if (found == nullptr && says_unknown(error)) {
     return std::optional<RankIdentity>();
   }
   if (found == nullptr) {

@@ -17,7 +17,9 @@ inline constexpr Duration kLookupPatience = std::chrono::seconds(2);
 
 /// The login of that name, nullopt if there is no such login, kIo if the service does not know.
 using LoginSource = Result<std::optional<RankIdentity>> (*)(const std::string& name);
-/// That of this host: getpwnam_r() and getgrouplist().
+/// That of this host: getpwnam_r() and getgrouplist(). kIo also if the service that should know the
+/// primary group fails. If several services know groups and another one fails, its groups are
+/// missing.
 Result<std::optional<RankIdentity>> host_login(const std::string& name);
 
 /// Blocks for `patience` at most. kNotFound: the login is unknown on this host. kIo: the service

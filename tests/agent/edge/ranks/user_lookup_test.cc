@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 #include <pwd.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <sys/wait.h>
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 namespace muster::agent {
 namespace {
@@ -79,6 +82,40 @@ TEST(UserLookup, AServiceThatFailsHangsOrCrashesIsNoUnknownLogin) {
     EXPECT_TRUE(WIFSIGNALED(status)) << "only the one that hung was left";
   }
   EXPECT_EQ(errno, ECHILD);
+}
+
+/// On a host of its own: files alone answer, and the one of groups cannot be read. 0 if `name` is
+/// not known there for that reason, 2 if this machine cannot be such a host.
+int look_up_without_groups(const std::string& name, const std::string& services) {
+  const bool is_host =
+      unshare(CLONE_NEWNS) == 0 &&
+      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+      mount(services.c_str(), "/etc/nsswitch.conf", nullptr, MS_BIND, nullptr) == 0;
+  if (!is_host || !host_login(name) ||
+      mount("/proc/self/mem", "/etc/group", nullptr, MS_BIND, nullptr) != 0) {
+    return 2;
+  }
+  const Result<RankIdentity> found = look_up(name, kLong);
+  return !found && found.error().code == ErrorCode::kIo ? 0 : 1;
+}
+
+TEST(UserLookup, GroupsThatCannotBeReadAreNotLeftOut) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "needs root: cannot mount a file of its own";
+  }
+  const std::string services = ::testing::TempDir() + "/nsswitch." + std::to_string(getpid());
+  std::ofstream(services) << "passwd: files\ngroup: files\n";
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(look_up_without_groups("root", services));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  unlink(services.c_str());
+  if (WEXITSTATUS(status) == 2) {
+    GTEST_SKIP() << "mount namespaces are denied here";
+  }
+  EXPECT_EQ(status, 0);
 }
 
 TEST(UserLookup, BringsThousandsOfGroups) {
