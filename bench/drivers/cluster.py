@@ -22,6 +22,7 @@ TARGETS = {
     "revoke": ["muster", "muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
+    "ranks_as_person": ["muster"],
     "flood": ["muster", "bench_probe", "bench_flood"],
     "handshakes": ["bench_handshakes"],
     "restart": ["muster", "bench_age"],
