@@ -8,6 +8,7 @@
 //   probe rtt SECONDS NODE SOCKET       asks NODE through that agent each 20 ms, which takes their
 //   link:
 //                                       "ms LATENCY" for each answer, "lost" for each missing one
+//   probe ask SECONDS VERB NODE SOCKET  the same of whoami, jobs or version; NODE - is that agent
 //   probe submit SOCKET COUNT GPUS -- ARGV...  "sent NS job N ms LATENCY" for each accepted job
 
 #include <unistd.h>
@@ -165,13 +166,13 @@ int watch(const Seen& is_seen, int seconds, const std::vector<std::string>& sock
   return left == 0 ? 0 : 1;
 }
 
-int rtt(int seconds, const std::string& node, const std::string& socket) {
+int ask(int seconds, agent::Verb verb, const std::string& node, const std::string& socket) {
   auto client = ZmqClient::connect("ipc://" + socket);
   if (!client) {
     std::fprintf(stderr, "probe: %s\n", client.error().text.c_str());
     return 1;
   }
-  agent::Request request = request_of(agent::Verb::kVersion, "");
+  agent::Request request = request_of(verb, "");
   request.node = node;
   const long long end = boot_ns() + static_cast<long long>(seconds) * 1'000'000'000;
   for (std::uint64_t nonce = 1; boot_ns() < end; ++nonce) {
@@ -252,7 +253,13 @@ int main(int argc, char** argv) {
     return watch(is_seen, std::atoi(words[2].c_str()), {words.begin() + 3, words.end()});
   }
   if (words.size() == 4 && words[0] == "rtt") {
-    return rtt(std::atoi(words[1].c_str()), words[2], words[3]);
+    return ask(std::atoi(words[1].c_str()), agent::Verb::kVersion, words[2], words[3]);
+  }
+  if (words.size() == 5 && words[0] == "ask") {
+    const agent::Verb verb = words[2] == "whoami" ? agent::Verb::kWhoami
+                             : words[2] == "jobs" ? agent::Verb::kJobs
+                                                  : agent::Verb::kVersion;
+    return ask(std::atoi(words[1].c_str()), verb, words[3] == "-" ? "" : words[3], words[4]);
   }
   if (words.size() >= 6 && words[0] == "submit" && words[4] == "--") {
     return submit(words[1], std::atoi(words[2].c_str()),

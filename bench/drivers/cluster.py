@@ -23,6 +23,7 @@ TARGETS = {
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
     "ranks_as_person": ["muster"],
+    "crowd": ["muster", "bench_probe", "bench_crowd"],
     "flood": ["muster", "bench_probe", "bench_flood"],
     "handshakes": ["bench_handshakes"],
     "restart": ["muster", "bench_age"],
