@@ -13,6 +13,9 @@
 // `HOW` all          each word in each envelope
 //       some         each word in an envelope of this cluster and one of a later protocol
 //       dull         as `all`, without the Join
+//       user         as `some`; what a user of the cluster may ask is no open door: reads, and a
+//       job
+//                    of its own
 //       own          harmless questions under the key's own host id: a key let in gets answers
 //       orders       under that id, the orders of a login whose host may not vouch for it
 // NAME, ADDRESS (IP:PORT or a path) and ID (a copy of its id/) are those of a dialled agent.
@@ -26,6 +29,7 @@
 #include <grp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -60,6 +64,16 @@ using std::chrono::milliseconds;
 /// How the names of the words begin that ask for the version.
 constexpr char kVersionWord[] = "Request 0 ";
 static_assert(agent::Verb::kVersion == agent::Verb{0});
+/// Of a user that is neither operator nor administrator: the table of issue 38, not that of
+/// verbs.h. Lists of tickets, keys and users hold no secret; they count as those of hosts.
+constexpr agent::Verb kVerbsOfUser[] = {
+    agent::Verb::kVersion, agent::Verb::kHosts,   agent::Verb::kQuorum,   agent::Verb::kEvents,
+    agent::Verb::kSubmit,  agent::Verb::kDryRun,  agent::Verb::kJobs,     agent::Verb::kShow,
+    agent::Verb::kWhy,     agent::Verb::kWhyHost, agent::Verb::kHostUses, agent::Verb::kHostDetail,
+    agent::Verb::kUsage,   agent::Verb::kTickets, agent::Verb::kKeys,     agent::Verb::kStats,
+    agent::Verb::kUsers,   agent::Verb::kWhoami};
+/// In the environment of a job of another user, which no answer may hold.
+constexpr char kCanary[] = "door-canary";
 /// Silence after which no more answers are expected.
 constexpr Duration kQuiet = milliseconds(250);
 /// Time for the answers that a ticket's key gets to each request.
@@ -225,7 +239,9 @@ class Speech {
     if (how_ == "orders" && !response.has_value()) {
       return;  // A member hears more than answers.
     }
-    if (who_.name == "login" && response.has_value() && said.asks_version) {
+    const bool is_users = how_ == "user" && is_users_to_ask(said.what) && response.has_value() &&
+                          response->payload.find(kCanary) == std::string::npos;
+    if (who_.name == "login" && response.has_value() && (said.asks_version || is_users)) {
       ++tally_.reasons;
     } else if (!response.has_value() || !response->payload.empty() ||
                response->status == agent::ResponseStatus::kOk) {
@@ -233,7 +249,7 @@ class Speech {
                                     : "type " + std::to_string(static_cast<int>(envelope.type)));
     } else if (response->status == agent::ResponseStatus::kDenied) {
       ++tally_.denied;
-    } else if (how_ == "orders" ||
+    } else if (how_ == "orders" || how_ == "user" ||
                (!who_.ticket.empty() && (said.is_join || said.is_of_other_protocol))) {
       ++tally_.reasons;
     } else {
@@ -257,6 +273,13 @@ class Speech {
   }
 
  private:
+  /// Whether a word is a request for a verb that any user may ask; it is named "Request VERB ...".
+  static bool is_users_to_ask(const std::string& what) {
+    return std::any_of(std::begin(kVerbsOfUser), std::end(kVerbsOfUser), [&](agent::Verb verb) {
+      return (what + " ").starts_with("Request " + std::to_string(static_cast<int>(verb)) + " ");
+    });
+  }
+
   bool is_member() const { return how_ == "own" || how_ == "orders"; }
 
   std::vector<Word> words_of(const Stage& stage) const {
@@ -281,7 +304,7 @@ class Speech {
     ++envelope.version;
     say(envelope, word);
     --envelope.version;
-    if (how_ == "some") {
+    if (how_ == "some" || how_ == "user") {
       return;
     }
     set_epoch(envelope, {1000, 1});
@@ -290,6 +313,9 @@ class Speech {
     envelope.trailing_count = 0;
     for (const ClusterId& cluster : {ClusterId(), door_.cluster}) {
       for (const HostId& from : {HostId(), door_.host, other}) {
+        if (from.is_zero() && who_.host.has_value()) {
+          continue;  // The key says who it is: a member would speak under its own id.
+        }
         envelope.cluster = cluster;
         envelope.from = from;
         say(envelope, word);
@@ -481,7 +507,7 @@ int visit(const std::string& who_text, const std::string& how, const std::vector
 int main(int argc, char** argv) {
   if (argc < 6 || argc % 3 != 0) {
     std::fprintf(stderr,
-                 "usage: bench_stranger WHO all|some|dull|own|orders NAME ADDRESS ID ...\n");
+                 "usage: bench_stranger WHO all|some|dull|user|own|orders NAME ADDRESS ID ...\n");
     return 2;
   }
   std::vector<muster::bench::Door> doors;

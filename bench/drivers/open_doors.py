@@ -16,6 +16,8 @@ from lab import BASE_PORT, MUSTER, Lab, wait_for
 
 STRANGER = MUSTER.parent.parent / "bench" / "bench_stranger"
 NOBODY = 65534
+NAMELESS = 54321  #: No login of this machine.
+CANARY = "door-canary-7d41"  #: stranger.cc
 PATIENCE_S = 180
 LEAVING_S = 1  #: An agent that was made to leave has ended after it.
 LISTENING = "0A"
@@ -189,6 +191,20 @@ class Doors:
             for place, mode in kept:
                 place.chmod(mode)
 
+    def every_word_of_logins(self, agent):
+        """All that can be said to a member of a cluster, by a login that has no name and is no user,
+        and by one with a name, which is a user as any other."""
+        path = str(socket_for_logins(agent))
+        place, mode = agent.lab.directory, agent.lab.directory.stat().st_mode & 0o7777
+        place.chmod(mode | 0o111)
+        try:
+            for uid, how in ((NAMELESS, "some"), (NOBODY, "user")):
+                [told] = self.knock(f"login:{uid}", [(agent, path)], how)
+                if told["denied"] == 0:
+                    raise Broken(f"{agent.name} denied nothing to the login {uid}: {told}")
+        finally:
+            place.chmod(mode)
+
     def supervisors(self, agent):
         """Theirs obey whoever reaches them: their directories let nobody else in."""
         for pid in set(agent.pids()) - {agent.process.pid}:
@@ -285,7 +301,8 @@ def build(lab):
     if code != 0:
         raise Broken(f"revoke: {err}")
     lab["f"].kill_agent()
-    code, _, err = leader.cli("submit", "--gpus", "16", "--gpu-type", "H100", "--", "sleep", "600")
+    code, _, err = leader.cli("submit", "--gpus", "16", "--gpu-type", "H100", "-e",
+                              f"SECRET={CANARY}", "--", "sleep", "600")
     if code != 0:
         raise Broken(f"submit: {err}")
     wait_for("a job runs", lambda: [job["state"] for job in leader.ask("jobs")["jobs"]] == [
@@ -319,10 +336,20 @@ def state(lab):
     said = {}
     for agent in lab.live():
         said[f"ranks on {agent.name}"] = agent.ranks_of(1)
+        # Users may submit jobs of their own.
         for words in (("hosts",), ("jobs", "--all"), ("ticket", "list"), ("quorum",)):
-            said[f"{' '.join(words)} on {agent.name}"] = still(
-                wait_for(f"{words} on {agent.name}", lambda: json_of(agent, *words), 10))
+            said[f"{' '.join(words)} on {agent.name}"] = without_own(still(
+                wait_for(f"{words} on {agent.name}", lambda: json_of(agent, *words), 10)))
     return said
+
+
+def without_own(answer):
+    """Without the jobs that another login submitted in its own name, and without their number."""
+    if "jobs" not in answer:
+        return answer
+    jobs = [job for job in answer["jobs"] if job["user"] != "nobody"]
+    return {**{key: value for key, value in answer.items() if not isinstance(value, int)},
+            "jobs": jobs}
 
 
 def differences(before, after, where=""):
@@ -364,11 +391,14 @@ def running(how):
         unknown = [one for agent in lab.live() for one in unknown_listeners(agent, True)]
         targets = [(agent, where) for agent in lab.live()
                    for kind, where in sorted(listeners(agent.process.pid)) if kind == "tcp"]
+        if CANARY not in lab["a"].cli("show", "1")[1]:
+            raise Broken("root does not see the environment of its job: the search is blind")
         before = state(lab)
         for who, its_how in strangers(lab, foreign):
             doors.knock(who, targets, its_how)
         for agent in lab.live():
             doors.other_login(agent, is_member=True)
+            doors.every_word_of_logins(agent)
         if doors.supervisors_tried == 0:
             raise Broken("no supervisor was found")
         after = state(lab)
