@@ -100,6 +100,7 @@ std::string why_denied(const scheduler::Directory& directory, const scheduler::S
     case Right::kMayManageUsers:
       return why_denied(directory, request.user, arguments_of<DirectoryArgs>(request).change);
     case Right::kMaySee:
+    case Right::kMayMakeTokens:
     case Right::kMayRule:
       break;
   }

@@ -30,7 +30,7 @@ std::optional<scheduler::Directory> directory_of(const UserList& list) {
     }
   }
   return scheduler::Directory(list.version, std::move(users), std::move(teams),
-                              {list.are_logins_users, list.hides_other_teams});
+                              {list.are_logins_users, list.hides_other_teams}, {});
 }
 
 DirectoryCopy::DirectoryCopy(const crdt::Records& state, Rng rng) : rng_(rng) {

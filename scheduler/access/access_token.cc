@@ -58,7 +58,9 @@ std::string to_line(const AccessToken& token) {
 
 Result<AccessToken> access_token_in(std::string_view line) {
   if (line.size() > kAccessLineMax) {
-    return broken_token();
+    return Error{ErrorCode::kInvalid,
+                 "the access token is longer than " + std::to_string(kAccessLineMax) +
+                     " bytes: give the one line that `muster token create` printed"};
   }
   line = without_blanks(line);
   if (!line.starts_with(kTokenHead)) {

@@ -4,6 +4,15 @@
 // It is no Token (gossip/base/ids.h), which fences attempts.
 //
 // "muster-access-1." and, in base64url, [version, cluster id, token id, secret] and a checksum.
+//
+// Why the cluster may believe it: the client draws the secret and tells the log a hash, so no host
+// has it before its first use. The line is itself the proof; therefore any host may take it, also
+// one that may not vouch for its logins. The host that answers, or the leader before it proposes an
+// order, compares the line with the hash of its own directory. A host that may vouch sends on the
+// id alone: it is believed as it is believed for its logins. Any other host sends on the line, by a
+// link that is encrypted between the two. An entry names the id, and each voter asks the gate
+// for the token's rights again. A host that a line passed through could use it until it is revoked,
+// within the rights of the token and never for what an administrator signs.
 
 #include <cstddef>
 #include <string>
@@ -12,11 +21,9 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
 #include "gossip/base/signing.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::scheduler {
-
-/// Random number of one access token.
-using AccessTokenId = Id128<struct AccessTokenIdTag>;
 
 inline constexpr std::size_t kAccessSecretBytes = 32;
 /// Limit of a line that is read; ours are shorter than 150 bytes.

@@ -35,6 +35,7 @@ constexpr RightRow kTable[] = {
     {kMayPrioritise, kNone, kOwn, kTeam, kAll, kAll, "set its priority"},
     {kMayOperate, kNone, kNone, kNone, kAll, kAll, "operate the hosts"},
     {kMayManageUsers, kNone, kNone, kTeam, kNone, kAll, "change users and teams"},
+    {kMayMakeTokens, kOwn, kOwn, kOwn, kOwn, kAll, "see or revoke it"},
     {kMayRule, kNone, kNone, kNone, kNone, kAll, "do that"},
 };
 static_assert(has_row_for_each(kTable, &RightRow::right));
@@ -134,7 +135,59 @@ std::string stranger(const Directory& directory, const std::string& user) {
                                user + "`");
 }
 
+/// "the access token ci": the beginning of a sentence about it.
+std::string named(const TokenRecord& token) {
+  return "the access token " + token.label;
+}
+
+std::string why_not_made_for(const TokenRecord& token, bool is_permitted, std::string_view right) {
+  return is_permitted ? ""
+                      : named(token) + " was made without `--may " + std::string(right) +
+                            "`: make another one (muster token create)";
+}
+
 }  // namespace
+
+std::string why_token_denied(const Directory& directory, const Subject& by, Duration cluster_time,
+                             Right right, const AccessObject& object) {
+  if (by.token.is_zero()) {
+    return "";
+  }
+  const TokenRecord* token = directory.tokens().find(by.token);
+  if (token == nullptr) {
+    return kTokenUnknown;
+  }
+  if (token->user != by.user) {
+    return named(*token) + " is not one of user " + by.user;
+  }
+  if (token->has_ended(cluster_time)) {
+    return named(*token) + " has expired: make another one (muster token create)";
+  }
+  switch (right) {
+    case kMaySee:
+    case kMaySeeJobs:
+    case kMayReadOutput:
+      return why_not_made_for(*token, token->rights.may_read, "read");
+    case kMayOrderJobs:
+      if (object.owner != token->user) {
+        return named(*token) + " changes only jobs of user " + token->user;
+      }
+      return why_not_made_for(*token, token->rights.may_submit, "submit");
+    case kMaySubmit:
+      if (!token->team.empty() && object.team != token->team) {
+        return named(*token) + " submits only for team " + token->team;
+      }
+      return why_not_made_for(*token, token->rights.may_submit, "submit");
+    case kMayPrioritise:
+    case kMayOperate:
+    case kMayManageUsers:
+    case kMayMakeTokens:
+    case kMayRule:
+      break;
+  }
+  return "no access token permits that: do it in your own name, without MUSTER_ACCESS and "
+         "--access-file";
+}
 
 std::string why_denied(const Directory& directory, const std::string& user, Right right,
                        const AccessObject& object) {

@@ -8,15 +8,22 @@
 #include <optional>
 #include <string>
 
+#include "gossip/base/time.h"
 #include "scheduler/access/directory.h"
 #include "scheduler/access/right.h"
 
 namespace muster::scheduler {
 
+/// The reason not to answer a token that the directory does not have.
+inline constexpr char kTokenUnknown[] =
+    "there is no such access token: it was revoked, it expired more than a day ago, or its user "
+    "was "
+    "removed; make another one (muster token create)";
+
 /// The object of a request. Empty parts do not count.
 struct AccessObject {
   std::string name;                        ///< For people: "job 12", "host n1", ...
-  std::string owner;                       ///< The user of the job.
+  std::string owner;                       ///< The user of the job or the access token.
   std::string team;                        ///< Of the job.
   std::optional<std::int32_t> priority{};  ///< That the job shall get.
 };
@@ -25,8 +32,13 @@ struct AccessObject {
 /// people.
 std::string why_denied(const Directory& directory, const std::string& user, Right right,
                        const AccessObject& object);
-/// The same for a change of the directory. A lead adds users to own teams and takes them out, and
-/// gives nobody a role; an administrator does everything.
+/// The reason that the access token of `by` does not permit it, whatever its user may do; "" = it
+/// does, or there is no token. A token reads, submits, or does both, as it was made; about jobs of
+/// others it orders nothing. `cluster_time` ends it. Ask for the right of its user as well.
+std::string why_token_denied(const Directory& directory, const Subject& by, Duration cluster_time,
+                             Right right, const AccessObject& object);
+/// Why the user may not change the directory so; "" = the user may. A lead adds users to own teams
+/// and takes them out, and gives nobody a role; an administrator does everything.
 std::string why_denied(const Directory& directory, const std::string& user,
                        const DirectoryChange& change);
 

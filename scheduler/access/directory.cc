@@ -142,10 +142,31 @@ Status Directory::change(const DirectoryChange& change) {
   }
   users_ = std::move(draft.users);
   teams_ = std::move(draft.teams);
+  for (const UserChange& user : change.users) {
+    if (user.is_removal) {
+      tokens_.end_all_of(user.name);
+    }
+  }
   rules_.are_logins_users = change.are_logins_users.value_or(rules_.are_logins_users);
   rules_.hides_other_teams = change.hides_other_teams.value_or(rules_.hides_other_teams);
   ++version_;
   return ok();
+}
+
+Status Directory::make_token(AccessTokenId id, TokenRecord record, Duration cluster_time) {
+  if (!record.team.empty() && !has_team(record.team)) {
+    return unknown_team(record.team);
+  }
+  const bool is_new = tokens_.find(id) == nullptr;
+  Status done = tokens_.add(id, std::move(record), cluster_time);
+  version_ += done && is_new ? 1 : 0;
+  return done;
+}
+
+bool Directory::end_token(AccessTokenId id) {
+  const bool was_there = tokens_.end(id);
+  version_ += was_there ? 1 : 0;
+  return was_there;
 }
 
 User Directory::user(std::string_view name) const {

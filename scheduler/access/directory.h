@@ -1,10 +1,11 @@
 #pragma once
-// Directory holds the users, the teams and the rules of access of a cluster. It is a value: the log
-// holds its changes, and every voter that applied them has the same. A user is a login name: the
-// same name on two hosts is the same person.
+// Directory holds the users, the teams, the rules of access and the access tokens of a cluster. It
+// is a value: the log holds its changes, and every voter that applied them has the same. A user is
+// a login name: the same name on two hosts is the same person.
 //
 // Invariants: from its founding on it has at least one administrator; a user is in teams that
-// exist; the team kDefaultTeam always exists. Version 0 = not founded: nobody may do anything.
+// exist; the team kDefaultTeam always exists; the tokens of a user end when it is removed. Version
+// 0 = not founded: nobody may do anything.
 
 #include <compare>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "gossip/base/result.h"
+#include "scheduler/access/token_book.h"
 #include "scheduler/protocol/users.h"
 
 namespace muster::scheduler {
@@ -57,10 +59,14 @@ class Directory {
 
   Directory() = default;
   /// From a snapshot.
-  Directory(std::uint64_t version, Users users, Teams teams, AccessRules rules)
-      : version_(version), users_(std::move(users)), teams_(std::move(teams)), rules_(rules) {}
+  Directory(std::uint64_t version, Users users, Teams teams, AccessRules rules, TokenBook tokens)
+      : version_(version),
+        users_(std::move(users)),
+        teams_(std::move(teams)),
+        rules_(rules),
+        tokens_(std::move(tokens)) {}
 
-  /// Counts the changes; 0 = not founded.
+  /// Counts the changes, without tokens that end by themselves; 0 = not founded.
   std::uint64_t version() const { return version_; }
   bool is_founded() const { return version_ != 0; }
   /// The users with a record; a login may be a user without one.
@@ -68,11 +74,17 @@ class Directory {
   /// The teams that were added or set; kDefaultTeam is there anyway.
   const Teams& teams() const { return teams_; }
   const AccessRules& rules() const { return rules_; }
+  const TokenBook& tokens() const { return tokens_; }
 
   /// Makes the first administrator. Precondition: it is not founded.
   void found(const std::string& admin);
   /// kInvalid, kNotFound, kConflict: the reason why not, for people; it is unchanged.
   Status change(const DirectoryChange& change);
+  /// Errors of TokenBook::add(). A token that is there already changes nothing.
+  Status make_token(AccessTokenId id, TokenRecord record, Duration cluster_time);
+  /// False if there is no such token.
+  bool end_token(AccessTokenId id);
+  void forget_ended_tokens(Duration cluster_time) { tokens_.forget_ended(cluster_time); }
 
   /// The role and teams of a login name.
   User user(std::string_view name) const;
@@ -92,6 +104,7 @@ class Directory {
   Users users_;
   Teams teams_;
   AccessRules rules_;
+  TokenBook tokens_;
 };
 
 }  // namespace muster::scheduler

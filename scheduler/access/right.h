@@ -15,6 +15,7 @@ enum class Right : std::uint8_t {
   kMayPrioritise,
   kMayOperate,      ///< Hosts, and tickets that bring no rights.
   kMayManageUsers,  ///< Users and their teams.
+  kMayMakeTokens,   ///< Access tokens.
   kMayRule,         ///< Rights and keys of hosts, the electorate, and the rules of access.
 };
 

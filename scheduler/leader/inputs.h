@@ -81,7 +81,7 @@ struct ClientOrder {
   std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
-               entry::ChangeDirectory>
+               entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken>
       order;
   /// Not zero: the order ends this host's vote, before its entry is proposed. Refused while the
   /// vote cannot be spared.

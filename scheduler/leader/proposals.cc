@@ -67,6 +67,8 @@ struct Namer {
   Words operator()(const entry::ReplaceAuthority& e) const { return {e.number, 0, 0, 0, 0}; }
   Words operator()(const entry::FoundDirectory&) const { return {}; }
   Words operator()(const entry::ChangeDirectory&) const { return {}; }
+  Words operator()(const entry::MakeAccessToken& e) const { return words(e.id.bytes()); }
+  Words operator()(const entry::EndAccessToken& e) const { return words(e.id.bytes()); }
 };
 
 }  // namespace

@@ -228,7 +228,11 @@ JobSpec read_job_spec(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const Subject& subject) {
-  out.array(3).text(subject.name).text(subject.user).id(subject.host);
+  const bool has_token = !subject.token.is_zero();
+  out.array(has_token ? 4 : 3).text(subject.name).text(subject.user).id(subject.host);
+  if (has_token) {
+    out.id(subject.token);
+  }
 }
 
 Subject read_subject(gossip::Reader& outer) {
@@ -237,6 +241,7 @@ Subject read_subject(gossip::Reader& outer) {
   subject.name = in.text();
   subject.user = in.text();
   subject.host = in.id<HostId>();
+  subject.token = in.left() > 0 ? in.id<AccessTokenId>() : AccessTokenId();
   return subject;
 }
 

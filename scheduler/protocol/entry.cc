@@ -384,6 +384,12 @@ void write_entry(Header& header, const entry::FoundDirectory& fact) {
 void write_entry(Header& header, const entry::ChangeDirectory& fact) {
   write(begin(header, EntryKind::kChangeDirectory, kChangeDirectoryElements), fact);
 }
+void write_entry(Header& header, const entry::MakeAccessToken& fact) {
+  write(begin(header, EntryKind::kMakeAccessToken, kMakeAccessTokenElements), fact);
+}
+void write_entry(Header& header, const entry::EndAccessToken& fact) {
+  write(begin(header, EntryKind::kEndAccessToken, kEndAccessTokenElements), fact);
+}
 
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
@@ -447,27 +453,48 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_found_directory(in);
     case EntryKind::kChangeDirectory:
       return read_change_directory(in);
+    case EntryKind::kMakeAccessToken:
+      return read_make_access_token(in);
+    case EntryKind::kEndAccessToken:
+      return read_end_access_token(in);
   }
   return std::nullopt;
 }
 
 /// Kinds of the alternatives of Entry, in their order.
 constexpr EntryKind kKinds[] = {
-    EntryKind::kRegister,       EntryKind::kSubmit,
-    EntryKind::kCancel,         EntryKind::kObserve,
-    EntryKind::kTick,           EntryKind::kDecide,
-    EntryKind::kReady,          EntryKind::kStart,
-    EntryKind::kStop,           EntryKind::kFinish,
-    EntryKind::kAbort,          EntryKind::kCondemn,
-    EntryKind::kPardon,         EntryKind::kExpire,
-    EntryKind::kSuspend,        EntryKind::kResume,
-    EntryKind::kRequeue,        EntryKind::kFence,
-    EntryKind::kAdopt,          EntryKind::kEdit,
-    EntryKind::kDrain,          EntryKind::kUndrain,
-    EntryKind::kRemoveHost,     EntryKind::kMakeTicket,
-    EntryKind::kEndTicket,      EntryKind::kEnrol,
-    EntryKind::kRotateKeys,     EntryKind::kReplaceAuthority,
-    EntryKind::kFoundDirectory, EntryKind::kChangeDirectory,
+    EntryKind::kRegister,
+    EntryKind::kSubmit,
+    EntryKind::kCancel,
+    EntryKind::kObserve,
+    EntryKind::kTick,
+    EntryKind::kDecide,
+    EntryKind::kReady,
+    EntryKind::kStart,
+    EntryKind::kStop,
+    EntryKind::kFinish,
+    EntryKind::kAbort,
+    EntryKind::kCondemn,
+    EntryKind::kPardon,
+    EntryKind::kExpire,
+    EntryKind::kSuspend,
+    EntryKind::kResume,
+    EntryKind::kRequeue,
+    EntryKind::kFence,
+    EntryKind::kAdopt,
+    EntryKind::kEdit,
+    EntryKind::kDrain,
+    EntryKind::kUndrain,
+    EntryKind::kRemoveHost,
+    EntryKind::kMakeTicket,
+    EntryKind::kEndTicket,
+    EntryKind::kEnrol,
+    EntryKind::kRotateKeys,
+    EntryKind::kReplaceAuthority,
+    EntryKind::kFoundDirectory,
+    EntryKind::kChangeDirectory,
+    EntryKind::kMakeAccessToken,
+    EntryKind::kEndAccessToken,
 };
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 

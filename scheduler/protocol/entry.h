@@ -52,14 +52,20 @@ enum class EntryKind : std::uint8_t {
   kReplaceAuthority = 28,
   kFoundDirectory = 29,
   kChangeDirectory = 30,
+  // 31 is kept for refusals.
+  kMakeAccessToken = 32,
+  kEndAccessToken = 33,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
-/// = up to kChangeDirectory.
-inline constexpr std::uint64_t kCommandLevel = 6;
+/// = up to kChangeDirectory, 7 = up to kEndAccessToken.
+inline constexpr std::uint64_t kCommandLevel = 7;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind > EntryKind::kChangeDirectory) {
+    return 7;
+  }
   if (kind >= EntryKind::kFoundDirectory) {
     return 6;
   }
@@ -313,14 +319,13 @@ struct RemoveHost {
 
 }  // namespace entry
 
-using Entry =
-    std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
-                 entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
-                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
-                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
-                 entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-                 entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
-                 entry::FoundDirectory, entry::ChangeDirectory>;
+using Entry = std::variant<
+    entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick, entry::Decide,
+    entry::Ready, entry::Start, entry::Stop, entry::Finish, entry::Abort, entry::Condemn,
+    entry::Pardon, entry::Expire, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
+    entry::Adopt, entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
+    entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
+    entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

@@ -168,4 +168,36 @@ entry::ChangeDirectory read_change_directory(gossip::Reader& in) {
   return fact;
 }
 
+void write(gossip::Encoder& out, const entry::MakeAccessToken& fact) {
+  out.id(fact.id).bytes(fact.hash).text(fact.label);
+  out.boolean(fact.rights.may_read).boolean(fact.rights.may_submit);
+  out.text(fact.team).duration(fact.ttl);
+  write(out, fact.by);
+}
+
+void write(gossip::Encoder& out, const entry::EndAccessToken& fact) {
+  out.id(fact.id);
+  write(out, fact.by);
+}
+
+entry::MakeAccessToken read_make_access_token(gossip::Reader& in) {
+  entry::MakeAccessToken fact;
+  fact.id = in.id<AccessTokenId>();
+  fact.hash = in.text(kTokenHashBytesMax);
+  fact.label = in.text(kTokenLabelBytesMax);
+  fact.rights.may_read = in.boolean();
+  fact.rights.may_submit = in.boolean();
+  fact.team = in.text(kUserNameBytesMax);
+  fact.ttl = in.duration();
+  fact.by = read_subject(in);
+  return fact;
+}
+
+entry::EndAccessToken read_end_access_token(gossip::Reader& in) {
+  entry::EndAccessToken fact;
+  fact.id = in.id<AccessTokenId>();
+  fact.by = read_subject(in);
+  return fact;
+}
+
 }  // namespace muster::scheduler

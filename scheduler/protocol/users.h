@@ -1,6 +1,6 @@
 #pragma once
-// Users in the log: the person that gave an order, the roles, and changes of users, teams and rules
-// of access. scheduler/access/directory.h says what such a change does.
+// Users in the log: the person that gave an order, the roles, changes of users, teams and rules of
+// access, and access tokens. scheduler/access/directory.h says what such a change does.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,15 +10,21 @@
 #include <vector>
 
 #include "gossip/base/ids.h"
+#include "gossip/base/time.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::scheduler {
+
+/// Random number of one access token (scheduler/access/access_token.h).
+using AccessTokenId = Id128<struct AccessTokenIdTag>;
 
 /// The person that gave an order.
 struct Subject {
   std::string name;    ///< "USER@HOST", for people. "" = no person ordered it.
   std::string user{};  ///< The login name that the host states.
   HostId host{};       ///< The host that vouches for the person.
+  /// The order came with this token of `user`, not from a login; then `host` vouches for nothing.
+  AccessTokenId token{};
   bool operator==(const Subject&) const = default;
 };
 
@@ -72,6 +78,19 @@ struct DirectoryChange {
   }
 };
 
+/// The things that a token permits, each only as far as its user may do them
+/// (why_token_denied() in scheduler/access/authorize.h).
+struct TokenRights {
+  bool may_read = false;    ///< Hosts, jobs and output.
+  bool may_submit = false;  ///< Jobs, and orders about own jobs.
+  bool operator==(const TokenRights&) const = default;
+};
+/// Maximum life of a token, in cluster time.
+inline constexpr Duration kTokenTtlMax = std::chrono::hours(24 * 366);
+inline constexpr std::size_t kTokenLabelBytesMax = 64;
+/// A limit for readers: a hash has gossip::kSha256Bytes.
+inline constexpr std::size_t kTokenHashBytesMax = 64;
+
 namespace entry {
 
 /// The directory begins with one administrator. Does nothing if it has begun.
@@ -84,6 +103,22 @@ struct ChangeDirectory {
   Subject by;
   bool operator==(const ChangeDirectory&) const = default;
 };
+/// Makes a token of the user that orders it. The log never contains its secret.
+struct MakeAccessToken {
+  AccessTokenId id;
+  std::string hash;   ///< hash_of() in scheduler/access/access_token.h.
+  std::string label;  ///< For people: "ci".
+  TokenRights rights;
+  std::string team;  ///< Jobs that it submits are in this team; "" = in any team of the user.
+  Duration ttl{0};   ///< Of cluster time, from this entry on.
+  Subject by;
+  bool operator==(const MakeAccessToken&) const = default;
+};
+struct EndAccessToken {
+  AccessTokenId id;
+  Subject by;
+  bool operator==(const EndAccessToken&) const = default;
+};
 
 }  // namespace entry
 
@@ -94,9 +129,15 @@ DirectoryChange read_directory_change(gossip::Reader& in);
 /// Number of elements behind the header of each entry.
 inline constexpr std::size_t kFoundDirectoryElements = 1;
 inline constexpr std::size_t kChangeDirectoryElements = 2;
+inline constexpr std::size_t kMakeAccessTokenElements = 8;
+inline constexpr std::size_t kEndAccessTokenElements = 2;
 void write(gossip::Encoder& out, const entry::FoundDirectory& fact);
 void write(gossip::Encoder& out, const entry::ChangeDirectory& fact);
+void write(gossip::Encoder& out, const entry::MakeAccessToken& fact);
+void write(gossip::Encoder& out, const entry::EndAccessToken& fact);
 entry::FoundDirectory read_found_directory(gossip::Reader& in);
 entry::ChangeDirectory read_change_directory(gossip::Reader& in);
+entry::MakeAccessToken read_make_access_token(gossip::Reader& in);
+entry::EndAccessToken read_end_access_token(gossip::Reader& in);
 
 }  // namespace muster::scheduler

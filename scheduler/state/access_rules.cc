@@ -5,13 +5,20 @@
 
 #include "gossip/base/mutant.h"
 #include "gossip/base/name.h"
+#include "gossip/base/signing.h"
 #include "scheduler/access/authorize.h"
 
 namespace muster::scheduler {
 namespace {
 
+constexpr char kBeingFounded[] = "the cluster is being founded: repeat in a moment";
+
 AccessObject object_of(const JobSpec& spec, JobId id) {
   return {"job " + text_of(id), spec.user, spec.team};
+}
+
+AccessObject token_object(AccessTokenId id, const std::string& owner) {
+  return {"access token " + id.short_hex(), owner, ""};
 }
 
 /// nullopt if there is no such job: the rule of the entry says so.
@@ -64,8 +71,17 @@ struct Gate {
     return ask(fact.by, brings_rights ? Right::kMayRule : Right::kMayOperate, {});
   }
   std::string operator()(const entry::ChangeDirectory& fact) const {
-    const std::string unproven = why_unproven(fact.by);
+    const std::string unproven = why_unproven(fact.by, Right::kMayManageUsers, {});
     return unproven.empty() ? why_denied(books.directory, fact.by.user, fact.change) : unproven;
+  }
+  std::string operator()(const entry::MakeAccessToken& fact) const {
+    return ask(fact.by, Right::kMayMakeTokens, token_object(fact.id, fact.by.user));
+  }
+  std::string operator()(const entry::EndAccessToken& fact) const {
+    const TokenRecord* token = books.directory.tokens().find(fact.id);
+    // The rule of the entry says that there is no such token.
+    return ask(fact.by, Right::kMayMakeTokens,
+               token_object(fact.id, token == nullptr ? fact.by.user : token->user));
   }
   // The leader records a join and a rotation by itself, without a person.
   std::string operator()(const entry::Enrol& fact) const { return ask_ruler(fact.by); }
@@ -77,16 +93,19 @@ struct Gate {
   }
 
  private:
-  std::string why_unproven(const Subject& by) const {
+  std::string why_unproven(const Subject& by, Right right, const AccessObject& object) const {
     if (by.user.empty()) {
       return "no person is known to ask that";
+    }
+    if (!by.token.is_zero()) {
+      return why_token_denied(books.directory, by, books.cluster_time, right, object);
     }
     return books.roll.is_denied_tickets(by.host)
                ? "the host of " + by.name + " may not vouch for its logins"
                : "";
   }
   std::string ask(const Subject& by, Right right, const AccessObject& object) const {
-    const std::string unproven = why_unproven(by);
+    const std::string unproven = why_unproven(by, right, object);
     return unproven.empty() ? why_denied(books.directory, by.user, right, object) : unproven;
   }
   template <class T>
@@ -137,6 +156,10 @@ bool is_admin_name(const std::string& name) {
   return !name.empty() && name.size() <= kUserNameBytesMax && is_line_name(name);
 }
 
+bool is_token_label(const std::string& label) {
+  return !label.empty() && label.size() <= kTokenLabelBytesMax && is_line_name(label);
+}
+
 std::string why_denied(const Books& books, const Entry& entry) {
   return books.directory.is_founded() ? std::visit(Gate{books}, entry) : "";
 }
@@ -156,7 +179,7 @@ void on_found_directory(Step& step, const entry::FoundDirectory& fact) {
 
 void on_change_directory(Step& step, const entry::ChangeDirectory& fact) {
   if (!step.books.directory.is_founded()) {
-    step.reject(ErrorCode::kUnavailable, "the cluster is being founded: repeat in a moment");
+    step.reject(ErrorCode::kUnavailable, kBeingFounded);
     return;
   }
   if (const Status done = step.books.directory.change(fact.change); !done) {
@@ -172,6 +195,44 @@ void on_change_directory(Step& step, const entry::ChangeDirectory& fact) {
   if (fact.change.changes_rules()) {
     step.result.events.push_back({Severity::kWarn, "access_changed", {{"by", fact.by.name}}});
   }
+}
+
+void on_make_access_token(Step& step, const entry::MakeAccessToken& fact) {
+  Books& books = step.books;
+  const bool is_valid = !fact.id.is_zero() && fact.hash.size() == gossip::kSha256Bytes &&
+                        fact.ttl > Duration::zero() && fact.ttl <= kTokenTtlMax &&
+                        (fact.rights.may_read || fact.rights.may_submit) &&
+                        is_token_label(fact.label) && !fact.by.user.empty();
+  if (!is_valid) {
+    step.reject(ErrorCode::kInvalid,
+                "an access token has a name of 1 to " + std::to_string(kTokenLabelBytesMax) +
+                    " bytes, lives for at most a year, and may submit, read, or do both");
+    return;
+  }
+  if (!books.directory.is_founded()) {
+    step.reject(ErrorCode::kUnavailable, kBeingFounded);
+    return;
+  }
+  const TokenRecord record{fact.hash,   fact.by.user, fact.label,
+                           fact.rights, fact.team,    books.cluster_time + fact.ttl};
+  if (const Status done = books.directory.make_token(fact.id, record, books.cluster_time); !done) {
+    step.reject(done.error().code, done.error().text);
+    return;
+  }
+  step.result.events.push_back(
+      {Severity::kInfo,
+       "access_token_made",
+       {{"token", fact.id.short_hex()}, {"for", fact.label}, {"by", fact.by.name}}});
+}
+
+void on_end_access_token(Step& step, const entry::EndAccessToken& fact) {
+  if (!step.books.directory.end_token(fact.id)) {
+    step.reject(ErrorCode::kNotFound, "there is no such access token: see `muster token list`");
+    return;
+  }
+  step.result.events.push_back({Severity::kInfo,
+                                "access_token_ended",
+                                {{"token", fact.id.short_hex()}, {"by", fact.by.name}}});
 }
 
 }  // namespace muster::scheduler

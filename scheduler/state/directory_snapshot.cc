@@ -10,7 +10,7 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-enum class Part : std::uint8_t { kRules = 0, kUser = 1, kTeam = 2 };
+enum class Part : std::uint8_t { kRules = 0, kUser = 1, kTeam = 2, kToken = 3 };
 
 Encoder begin(std::uint64_t section, Part part, std::size_t fields) {
   Encoder out;
@@ -35,10 +35,27 @@ void read_team(Reader& in, DirectoryParts& parts) {
   team.priority_max = static_cast<std::int32_t>(in.i64());
 }
 
+void write_token(Encoder& out, AccessTokenId id, const TokenRecord& token) {
+  out.id(id).bytes(token.hash).text(token.user).text(token.label);
+  out.boolean(token.rights.may_read).boolean(token.rights.may_submit);
+  out.text(token.team).duration(token.ends_at);
+}
+
+void read_token(Reader& in, DirectoryParts& parts) {
+  TokenRecord& token = parts.tokens[in.id<AccessTokenId>()];
+  token.hash = in.text(kTokenHashBytesMax);
+  token.user = in.text(kUserNameBytesMax);
+  token.label = in.text(kTokenLabelBytesMax);
+  token.rights.may_read = in.boolean();
+  token.rights.may_submit = in.boolean();
+  token.team = in.text(kUserNameBytesMax);
+  token.ends_at = in.duration();
+}
+
 }  // namespace
 
 Directory DirectoryParts::whole() && {
-  return {version, std::move(users), std::move(teams), rules};
+  return {version, std::move(users), std::move(teams), rules, TokenBook(std::move(tokens))};
 }
 
 std::vector<Encoder> directory_documents(const Directory& directory, std::uint64_t section) {
@@ -60,17 +77,23 @@ std::vector<Encoder> directory_documents(const Directory& directory, std::uint64
     documents.push_back(begin(section, Part::kTeam, 2));
     documents.back().text(name).i64(team.priority_max);
   }
+  for (const auto& [id, token] : directory.tokens().all()) {
+    documents.push_back(begin(section, Part::kToken, 8));
+    write_token(documents.back(), id, token);
+  }
   return documents;
 }
 
 void read_directory(Reader& in, DirectoryParts& parts) {
-  switch (static_cast<Part>(in.u64_at_most(static_cast<std::uint64_t>(Part::kTeam)))) {
+  switch (static_cast<Part>(in.u64_at_most(static_cast<std::uint64_t>(Part::kToken)))) {
     case Part::kRules:
       return read_rules(in, parts);
     case Part::kUser:
       return read_user(in, parts);
     case Part::kTeam:
       return read_team(in, parts);
+    case Part::kToken:
+      return read_token(in, parts);
   }
 }
 

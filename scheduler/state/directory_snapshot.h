@@ -1,5 +1,6 @@
 #pragma once
-// The directory as documents of a snapshot: one for its version and rules, one a user, one a team.
+// The directory as documents of a snapshot: one for its version and rules, one a user, one a team,
+// one an access token.
 
 #include <cstdint>
 #include <vector>
@@ -15,6 +16,7 @@ struct DirectoryParts {
   Directory::Users users;
   Directory::Teams teams;
   AccessRules rules;
+  TokenBook::Records tokens;
   Directory whole() &&;
 };
 

@@ -31,6 +31,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   // The queue may be waiting for hosts.
   step.result.capacity_changed |= books.epochs.is_recovering(books.cluster_time);
   forget_old_keys(books);
+  books.directory.forget_ended_tokens(books.cluster_time);
   settle_unclassed(step);
   relax_packs(step);
   end_pauses(step);
@@ -71,6 +72,8 @@ struct Hear {
   void operator()(const entry::ReplaceAuthority& fact) const { on_replace_authority(step, fact); }
   void operator()(const entry::FoundDirectory& fact) const { on_found_directory(step, fact); }
   void operator()(const entry::ChangeDirectory& fact) const { on_change_directory(step, fact); }
+  void operator()(const entry::MakeAccessToken& fact) const { on_make_access_token(step, fact); }
+  void operator()(const entry::EndAccessToken& fact) const { on_end_access_token(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {

@@ -25,6 +25,7 @@ using scheduler::RankResult;
 namespace entry = scheduler::entry;
 
 const HostId kHost = HostId::from_bytes("host-one________");
+const scheduler::AccessTokenId kAccess = scheduler::AccessTokenId::from_bytes("access-token____");
 const HostId kOther = HostId::from_bytes("host-two________");
 const ClusterId kSampleCluster = ClusterId::from_bytes("cluster_________");
 constexpr AgentStart kStart{Generation(3), StartId(0x1122334455667788)};
@@ -347,6 +348,11 @@ entry::Submit array() {
   return fact;
 }
 
+entry::MakeAccessToken access_token() {
+  return {kAccess, std::string(32, 'h'),          "ci", {true, true}, "vision",
+          24h,     {"ann@host-one", "ann", kHost}};
+}
+
 std::vector<Sample> entry_samples() {
   return {
       entry_sample("register", entry::Register{kHost,
@@ -395,6 +401,9 @@ std::vector<Sample> entry_samples() {
       entry_sample("found_directory", entry::FoundDirectory{"ann"}),
       entry_sample("change_directory",
                    entry::ChangeDirectory{change(), {"ann@host-one", "ann", kHost}}),
+      entry_sample("make_access_token", access_token()),
+      entry_sample("end_access_token",
+                   entry::EndAccessToken{kAccess, {"ann@host-one", "ann", kHost, kAccess}}),
       entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),
   };
 }
@@ -418,6 +427,8 @@ std::vector<Sample> state_samples() {
   scheduler::State with_users;
   with_users.apply(LogIndex(1), entry::FoundDirectory{"ann"});
   with_users.apply(LogIndex(2), entry::ChangeDirectory{change(), {"ann@host-one", "ann", kHost}});
+  const std::string users = with_users.encode();
+  with_users.apply(LogIndex(3), access_token());
   const auto reread = [](const std::string& bytes) -> std::optional<std::string> {
     const Result<scheduler::State> read = scheduler::State::decode(bytes);
     return read ? std::optional(read->encode()) : std::nullopt;
@@ -425,7 +436,8 @@ std::vector<Sample> state_samples() {
   return {{"state/plain", plain, reread},
           {"state/ordered", ordered, reread},
           {"state/array", with_array, reread},
-          {"state/users", with_users.encode(), reread}};
+          {"state/users", users, reread},
+          {"state/tokens", with_users.encode(), reread}};
 }
 
 std::vector<Sample> row_samples() {

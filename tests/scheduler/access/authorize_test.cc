@@ -20,6 +20,7 @@ const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
       {Right::kMayOrderJobs, "-"},
       {Right::kMayPrioritise, "-"},
       {Right::kMayOperate, "-"},
+      {Right::kMayMakeTokens, "own"},
       {Right::kMayRule, "-"}}},
     {"user",
      {{Right::kMaySee, "all"},
@@ -29,6 +30,7 @@ const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
       {Right::kMayOrderJobs, "own"},
       {Right::kMayPrioritise, "own"},
       {Right::kMayOperate, "-"},
+      {Right::kMayMakeTokens, "own"},
       {Right::kMayRule, "-"}}},
     {"lead",
      {{Right::kMaySee, "all"},
@@ -38,6 +40,7 @@ const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
       {Right::kMayOrderJobs, "team"},
       {Right::kMayPrioritise, "team"},
       {Right::kMayOperate, "-"},
+      {Right::kMayMakeTokens, "own"},
       {Right::kMayRule, "-"}}},
     {"operator",
      {{Right::kMaySee, "all"},
@@ -47,6 +50,7 @@ const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
       {Right::kMayOrderJobs, "all"},
       {Right::kMayPrioritise, "all"},
       {Right::kMayOperate, "all"},
+      {Right::kMayMakeTokens, "own"},
       {Right::kMayRule, "-"}}},
     {"admin",
      {{Right::kMaySee, "all"},
@@ -56,6 +60,7 @@ const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
       {Right::kMayOrderJobs, "all"},
       {Right::kMayPrioritise, "all"},
       {Right::kMayOperate, "all"},
+      {Right::kMayMakeTokens, "all"},
       {Right::kMayRule, "all"}}},
 };
 
@@ -99,7 +104,7 @@ TEST(Authorize, AgreesWithTheTableInEveryCell) {
       }
     }
   }
-  EXPECT_EQ(cells_checked, 5 * 8 * 4);
+  EXPECT_EQ(cells_checked, 5 * 9 * 4);
 }
 
 TEST(Authorize, DeniesStrangersAndEverybodyBeforeTheFounding) {
@@ -192,6 +197,53 @@ TEST(Authorize, ALeadManagesOwnTeamsAndGivesNoRole) {
   for (const DirectoryChange& change : {removes, team, rules}) {
     EXPECT_TRUE(denied("lead", change));
   }
+}
+
+// A token permits a part of what its user may; its right is asked beside that of its user.
+TEST(Authorize, ATokenPermitsWhatItWasMadeFor) {
+  const AccessTokenId id = AccessTokenId::from_bytes("token___________");
+  const AccessObject own{"job 1", "user", "vision"};
+  const AccessObject of_another{"job 2", "eve", "speech"};
+  for (const bool may_read : {false, true}) {
+    for (const bool may_submit : {false, true}) {
+      Directory directory = cluster();
+      ASSERT_TRUE(directory.make_token(
+          id, {"hash", "user", "ci", {may_read, may_submit}, "vision", Duration(100)},
+          Duration(0)));
+      const auto is_permitted = [&](Right right, const AccessObject& object) {
+        return why_token_denied(directory, {"user@n", "user", {}, id}, Duration(99), right, object)
+            .empty();
+      };
+      for (const Right right : {Right::kMaySee, Right::kMaySeeJobs, Right::kMayReadOutput}) {
+        EXPECT_EQ(is_permitted(right, own), may_read);
+      }
+      for (const Right right : {Right::kMaySubmit, Right::kMayOrderJobs}) {
+        EXPECT_EQ(is_permitted(right, own), may_submit);
+        EXPECT_FALSE(is_permitted(right, of_another));
+      }
+      for (const Right right : {Right::kMayPrioritise, Right::kMayOperate, Right::kMayManageUsers,
+                                Right::kMayMakeTokens, Right::kMayRule}) {
+        EXPECT_FALSE(is_permitted(right, own)) << static_cast<int>(right);
+      }
+    }
+  }
+}
+
+TEST(Authorize, ATokenEndsByTimeAndIsOfItsUserAlone) {
+  const AccessTokenId id = AccessTokenId::from_bytes("token___________");
+  Directory directory = cluster();
+  ASSERT_TRUE(directory.make_token(id, {"hash", "user", "ci", {true, true}, "", Duration(100)},
+                                   Duration(0)));
+  const auto why = [&](const std::string& user, AccessTokenId token, Duration at) {
+    return why_token_denied(directory, {"", user, {}, token}, at, Right::kMaySee, {});
+  };
+  EXPECT_EQ(why("user", id, Duration(99)), "");
+  EXPECT_EQ(why("user", AccessTokenId(), Duration(100)), "") << "no token";
+  EXPECT_NE(why("user", id, Duration(100)).find("has expired"), std::string::npos);
+  EXPECT_NE(why("admin", id, Duration(0)).find("not one of user admin"), std::string::npos);
+  EXPECT_EQ(why("user", AccessTokenId::from_bytes("another_________"), Duration(0)), kTokenUnknown);
+  ASSERT_TRUE(directory.change({{}, {UserChange{"user", true}}}));
+  EXPECT_EQ(why("user", id, Duration(99)), kTokenUnknown);
 }
 
 }  // namespace

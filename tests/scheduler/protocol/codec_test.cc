@@ -18,6 +18,7 @@ namespace {
 using namespace testing;  // NOLINT: the fixture's verbs
 
 const Token kToken{3, 77};
+const AccessTokenId kAccess = AccessTokenId::from_bytes("access__________");
 
 JobSpec full_spec() {
   JobSpec spec = spec_of(8);
@@ -77,7 +78,9 @@ std::vector<Entry> every_entry() {
           entry::RotateKeys{3, "ann@a"},
           entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"},
           entry::FoundDirectory{"ann"},
-          entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}}};
+          entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}},
+          entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
+          entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}}};
 }
 
 std::vector<AgentMessage> every_message() {
