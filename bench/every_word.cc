@@ -31,6 +31,8 @@ constexpr int kNoVerbs[] = {11, 99, 255};
 /// No token or term in this bench comes near this number.
 constexpr std::uint64_t kHigh = 1000;
 
+const auto kStrangersToken = scheduler::AccessTokenId::from_bytes("strangers token_");
+
 std::string joining(const Stage& stage) {
   const auto key = agent::HostKey::load_or_make({});
   agent::JoinArgs join;
@@ -47,6 +49,17 @@ std::string submitting() {
   spec.name = "stranger";
   spec.command.argv = {"/bin/true"};
   return agent::encode_payload(agent::SubmitArgs{std::string(32, 'a'), spec});
+}
+
+std::string making_a_token() {
+  agent::TokenArgs token;
+  token.id = kStrangersToken;
+  token.hash = std::string(32, 'h');
+  token.label = "stranger";
+  token.may_read = true;
+  token.may_submit = true;
+  token.ttl_ms = 3'600'000;
+  return agent::encode_payload(token);
 }
 
 std::string making_an_administrator() {
@@ -98,6 +111,12 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return agent::encode_payload(agent::TicketRef{stage.ticket});
     case Verb::kChangeUsers:
       return making_an_administrator();
+    case Verb::kMakeToken:
+      return making_a_token();
+    case Verb::kEndToken:
+      return agent::encode_payload(agent::TokenRef{kStrangersToken});
+    case Verb::kTokens:
+      return agent::encode_payload(agent::TokensQuery{true, {}});
     case Verb::kWhyHost:
     case Verb::kHostDetail:
     case Verb::kUndrain:

@@ -152,12 +152,37 @@ void fields(A& a, TicketList& v) {
   a(v.tickets);
 }
 template <class A>
+void fields(A& a, TokenInfo& v) {
+  a(v.id, v.user, v.label, v.may_read, v.may_submit, v.team, v.ends_in_ms);
+}
+template <class A>
+void fields(A& a, TokenArgs& v) {
+  a(v.id, v.hash, v.label, v.may_read, v.may_submit, v.team, v.ttl_ms);
+}
+template <class A>
+void fields(A& a, TokenRef& v) {
+  a(v.id);
+}
+template <class A>
+void fields(A& a, TokensQuery& v) {
+  a(v.is_all, v.after);
+}
+template <class A>
+void fields(A& a, TokenList& v) {
+  a(v.tokens, v.has_more);
+}
+template <class A>
+void fields(A& a, TokenCopy& v) {
+  a(v.id, v.hash, v.user, v.label, v.may_read, v.may_submit, v.team, v.ends_at_ms);
+}
+template <class A>
 void fields(A& a, WhoamiInfo& v) {
-  a(v.user, v.host_name, v.is_vouched, v.is_known, v.has_record, v.role, v.teams, v.version);
+  a(v.user, v.host_name, v.is_vouched, v.is_known, v.has_record, v.role, v.teams, v.version,
+    trailing(v.token));
 }
 template <class A>
 void fields(A& a, UsersQuery& v) {
-  a(v.after);
+  a(v.after, trailing(v.wants_tokens), trailing(v.after_token));
 }
 template <class A>
 void fields(A& a, UserInfo& v) {
@@ -169,7 +194,8 @@ void fields(A& a, TeamInfo& v) {
 }
 template <class A>
 void fields(A& a, UserList& v) {
-  a(v.version, v.are_logins_users, v.hides_other_teams, v.teams, v.users, v.next);
+  a(v.version, v.are_logins_users, v.hides_other_teams, v.teams, v.users, v.next,
+    trailing(v.tokens), trailing(v.has_more_tokens), trailing(v.cluster_ms));
 }
 template <class A>
 void fields(A& a, DirectoryArgs& v) {
@@ -535,6 +561,10 @@ MUSTER_PAYLOAD(WhoamiInfo);
 MUSTER_PAYLOAD(UsersQuery);
 MUSTER_PAYLOAD(UserList);
 MUSTER_PAYLOAD(DirectoryArgs);
+MUSTER_PAYLOAD(TokenArgs);
+MUSTER_PAYLOAD(TokenRef);
+MUSTER_PAYLOAD(TokensQuery);
+MUSTER_PAYLOAD(TokenList);
 // Elements of lists: a node measures them before it sends the list.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);

@@ -20,16 +20,19 @@ bool is_status(std::uint64_t number) {
 }  // namespace
 
 std::string encode(const Request& request) {
-  return Encoder()
-      .array(7)
+  Encoder out;
+  out.array(request.shows_token() ? 9 : 7)
       .u64(static_cast<std::uint64_t>(request.verb))
       .boolean(request.consistent)
       .id(request.target)
       .bytes(request.arguments)
       .text(request.user)
       .text(request.via)
-      .text(request.node)
-      .take();
+      .text(request.node);
+  if (request.shows_token()) {
+    out.bytes(request.access).id(request.token);
+  }
+  return out.take();
 }
 
 std::string encode(const Response& response) {
@@ -52,6 +55,8 @@ std::optional<Request> decode_request(Reader body) {
   request.user = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   request.via = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   request.node = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
+  request.access = body.left() > 0 ? std::string(body.bytes()) : "";
+  request.token = body.left() > 0 ? body.id<scheduler::AccessTokenId>() : decltype(request.token)();
   const bool is_good = body.ok() && find_verb(request.verb) != nullptr;
   return is_good ? std::optional(std::move(request)) : std::nullopt;
 }

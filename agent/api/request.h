@@ -4,7 +4,9 @@
 // leader, to a voter, to the host that holds a rank's output) and relays the answer. Bodies are
 // positional arrays; new elements are appended at the end.
 //
-// request  = [verb, consistent, target host id, arguments, user, via, node]
+// request  = [verb, consistent, target host id, arguments, user, via, node, access, token]; the
+// last
+//            two are there if one of them is not empty
 // response = [status, text, answered by, age_ms, payload]
 
 #include <cstddef>
@@ -15,6 +17,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
 #include "gossip/wire/wire.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::agent {
 
@@ -63,6 +66,10 @@ enum class Verb : std::uint8_t {
   kWhoami = 48,       ///< -> WhoamiInfo
   kUsers = 49,        ///< UsersQuery, or nothing for the first page -> UserList
   kChangeUsers = 50,  ///< DirectoryArgs -> nothing
+  // 51 and 52 are kept for signed words and the audit.
+  kMakeToken = 53,  ///< TokenArgs -> nothing
+  kEndToken = 54,   ///< TokenRef -> nothing
+  kTokens = 55,     ///< TokensQuery, or nothing for the asker's own -> TokenList
 };
 
 /// The number is the exit code of the CLI.
@@ -91,7 +98,16 @@ struct Request {
   /// Name of the host that answers as if the client had asked it; "" = the node asked. Only the
   /// node asked passes the request on to it.
   std::string node;
+  /// The line of an access token (scheduler/access/access_token.h): the client asks in the name of
+  /// its user. "" = the client asks as the login. It is a secret.
+  std::string access{};
+  /// The token of a line that the host which passes the request on has verified; zero = none. A
+  /// host that may vouch says so in the place of the line. A client cannot say it.
+  scheduler::AccessTokenId token{};
   bool operator==(const Request&) const = default;
+
+  /// The client does not ask as a login.
+  bool shows_token() const { return !access.empty() || !token.is_zero(); }
 };
 
 struct Response {

@@ -1,5 +1,6 @@
 #pragma once
-// Users, teams and the rules of access, as clients change them and as nodes describe them.
+// Users, teams, the rules of access and access tokens, as clients change them and as nodes describe
+// them.
 
 #include <cstdint>
 #include <string>
@@ -8,6 +9,18 @@
 #include "scheduler/protocol/users.h"
 
 namespace muster::agent {
+
+/// An access token without its hash.
+struct TokenInfo {
+  scheduler::AccessTokenId id;
+  std::string user;
+  std::string label;  ///< `--for`
+  bool may_read = false;
+  bool may_submit = false;
+  std::string team;              ///< "" = any team of the user.
+  std::uint64_t ends_in_ms = 0;  ///< In cluster time; 0 = it has expired.
+  bool operator==(const TokenInfo&) const = default;
+};
 
 /// The asker, as the node that answers knows the person.
 struct WhoamiInfo {
@@ -20,11 +33,15 @@ struct WhoamiInfo {
   std::string role;                ///< "none", "user", ...
   std::vector<std::string> teams;  ///< The first one is that of jobs without `--team`.
   std::uint64_t version = 0;       ///< Of the list of users.
+  TokenInfo token{};               ///< The client asks with this one; a zero id = as a login.
   bool operator==(const WhoamiInfo&) const = default;
 };
 
 struct UsersQuery {
   std::string after;  ///< Users behind this name; "" = from the first.
+  /// A host that copies the list asks for a page of tokens instead, behind this one.
+  bool wants_tokens = false;
+  scheduler::AccessTokenId after_token{};
   bool operator==(const UsersQuery&) const = default;
 };
 struct UserInfo {
@@ -39,6 +56,18 @@ struct TeamInfo {
   std::uint64_t users = 0;  ///< With a record.
   bool operator==(const TeamInfo&) const = default;
 };
+/// An access token, for hosts that copy the list.
+struct TokenCopy {
+  scheduler::AccessTokenId id;
+  std::string hash;
+  std::string user;
+  std::string label;
+  bool may_read = false;
+  bool may_submit = false;
+  std::string team;
+  std::uint64_t ends_at_ms = 0;  ///< Cluster time.
+  bool operator==(const TokenCopy&) const = default;
+};
 /// The rules, and a page of users in the order of their names.
 struct UserList {
   std::uint64_t version = 0;  ///< Counts the changes; 0 = the cluster is being founded.
@@ -46,16 +75,48 @@ struct UserList {
   bool hides_other_teams = false;
   std::vector<TeamInfo> teams;  ///< All of them, in the first page alone.
   std::vector<UserInfo> users;
-  std::string next;  ///< The next page is behind this name; "" = this is the last one.
+  std::string next;  ///< The next page is behind this name; "" = this is the last one of users.
+  // Only for hosts that copy the list:
+  std::vector<TokenCopy> tokens{};
+  bool has_more_tokens = false;  ///< Pages of tokens follow those of users.
+  std::uint64_t cluster_ms = 0;  ///< The cluster time of the voter as it answered.
   bool operator==(const UserList&) const = default;
 };
 /// The most users in a page. It ends also behind the user with which it reaches kUsersPageBytes.
 inline constexpr std::size_t kUsersPage = 500;
 inline constexpr std::size_t kUsersPageBytes = 256 << 10;
+/// The most tokens in a page; one has at most some 700 bytes.
+inline constexpr std::size_t kTokensPage = 500;
 
 struct DirectoryArgs {
   scheduler::DirectoryChange change;
   bool operator==(const DirectoryArgs&) const = default;
+};
+
+struct TokenArgs {
+  scheduler::AccessTokenId id;
+  std::string hash;
+  std::string label;
+  bool may_read = false;
+  bool may_submit = false;
+  std::string team;
+  std::uint64_t ttl_ms = 0;
+  bool operator==(const TokenArgs&) const = default;
+};
+struct TokenRef {
+  scheduler::AccessTokenId id;
+  bool operator==(const TokenRef&) const = default;
+};
+struct TokensQuery {
+  bool is_all = false;             ///< Those of all users, not the asker's own.
+  scheduler::AccessTokenId after;  ///< Tokens behind this one; zero = from the first.
+  bool operator==(const TokensQuery&) const = default;
+};
+/// A page, in the order of the ids.
+struct TokenList {
+  std::vector<TokenInfo> tokens;
+  bool has_more = false;  ///< The next page is behind the last token of this one.
+  bool operator==(const TokenList&) const = default;
 };
 
 }  // namespace muster::agent

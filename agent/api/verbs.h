@@ -181,6 +181,12 @@ inline constexpr VerbRow kTable[] = {
     {kUsers, "users", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, may_take<UsersQuery>},
     {kChangeUsers, "change_users", kLeader, kChanges, kOrder, kMembers, kVouched, kMayManageUsers,
      takes<DirectoryArgs>},
+    {kMakeToken, "make_token", kLeader, kChanges, kOrder, kMembers, kVouched, kMayMakeTokens,
+     takes<TokenArgs>},
+    {kEndToken, "end_token", kLeader, kChanges, kOrder, kMembers, kVouched, kMayMakeTokens,
+     takes<TokenRef>},
+    {kTokens, "tokens", kVoter, kReads, kNothing, kMembers, kVouched, kMayMakeTokens,
+     may_take<TokensQuery>},
 };
 
 }  // namespace verbs

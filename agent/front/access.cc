@@ -27,21 +27,46 @@ AccessObject job_object(const scheduler::State& state, JobId id) {
                           : AccessObject{"job " + text_of(id), array->spec.user, array->spec.team};
 }
 
+/// Asks the gate whether the token permits it, if there is one, and whether its user may do it.
+struct Questioner {
+  const KnownRights& rights;
+  const Request& request;
+
+  std::string operator()(Right right, const AccessObject& object) const {
+    std::string why = of_token(right, object);
+    return why.empty() ? why_denied(rights.directory, request.user, right, object) : why;
+  }
+  std::string of_token(Right right, const AccessObject& object) const {
+    return why_token_denied(rights.directory, {"", request.user, {}, request.token},
+                            rights.cluster_time, right, object);
+  }
+};
+
 AccessObject submit_object(const scheduler::Directory& directory, const Request& request) {
   const auto submit = arguments_of<SubmitArgs>(request);
   const std::string& team = submit.spec.team;
-  return {"", request.user, team.empty() ? directory.first_team(request.user) : team,
+  return {"", request.user, team.empty() ? team_of_submit(directory, request) : team,
           submit.spec.priority};
 }
 
 /// If the log does not know the attempt any more, the host that has its output knows the owner.
-std::string why_of_attempt(const scheduler::Directory& directory, const scheduler::State& state,
-                           const Request& request) {
-  const scheduler::Attempt* attempt = state.attempt(arguments_of<OutputQuery>(request).token);
+std::string why_of_attempt(const Questioner& ask, const scheduler::State& state) {
+  const scheduler::Attempt* attempt = state.attempt(arguments_of<OutputQuery>(ask.request).token);
   return attempt == nullptr || mutant(Mutant::kOutputOpen)
              ? ""
-             : why_denied(directory, request.user, Right::kMayReadOutput,
-                          job_object(state, attempt->job));
+             : ask(Right::kMayReadOutput, job_object(state, attempt->job));
+}
+
+/// The token that a request makes or ends, whose arguments begin with it. If there is no such
+/// token, the log says so.
+AccessObject token_object(const scheduler::Directory& directory, const Request& request) {
+  if (is_change(request.verb)) {
+    const auto id = arguments_of<TokenRef>(request).id;
+    const scheduler::TokenRecord* token = directory.tokens().find(id);
+    return {"access token " + id.short_hex(), token == nullptr ? request.user : token->user, ""};
+  }
+  const bool is_all = arguments_of<TokensQuery>(request).is_all;
+  return {is_all ? "the access tokens of all users" : "", is_all ? "" : request.user, ""};
 }
 
 AccessObject edit_object(const scheduler::State& state, const Request& request) {
@@ -63,54 +88,64 @@ bool is_known(const scheduler::State& state, JobId id) {
 
 }  // namespace
 
-std::string why_denied(const scheduler::Directory& directory, const scheduler::State& state,
+std::string why_denied(const KnownRights& rights, const scheduler::State& state,
                        const Request& request) {
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr) {
     return "nobody may ask that";
   }
+  const scheduler::Directory& directory = rights.directory;
+  const Questioner ask{rights, request};
   switch (row->right) {
     case Right::kMaySubmit:
-      return why_denied(directory, request.user, row->right, submit_object(directory, request));
+      return ask(row->right, submit_object(directory, request));
     case Right::kMayReadOutput:
-      return why_of_attempt(directory, state, request);
+      return why_of_attempt(ask, state);
     case Right::kMayPrioritise:
     case Right::kMayOrderJobs: {
       const JobId job = job_in(request);
       if (!is_known(state, job)) {
         return "";  // The log says that there is no such job.
       }
-      return why_denied(directory, request.user, row->right,
-                        row->right == Right::kMayPrioritise ? edit_object(state, request)
-                                                            : job_object(state, job));
+      return ask(row->right, row->right == Right::kMayPrioritise ? edit_object(state, request)
+                                                                 : job_object(state, job));
     }
     case Right::kMaySeeJobs: {
       // A question about all jobs may have no arguments.
       const bool is_about_one = !row->is_readable("");
-      return why_denied(directory, request.user, row->right,
-                        is_about_one ? job_object(state, job_in(request)) : AccessObject());
+      return ask(row->right, is_about_one ? job_object(state, job_in(request)) : AccessObject());
     }
     case Right::kMayOperate: {
       const auto ticket = arguments_of<TicketArgs>(request);
       const bool brings_rights = row->carrier == Carrier::kTicketMakers &&
                                  (ticket.may_vote || ticket.may_vouch) &&
                                  !mutant(Mutant::kTicketRightsUnasked);
-      return why_denied(directory, request.user, brings_rights ? Right::kMayRule : row->right, {});
+      return ask(brings_rights ? Right::kMayRule : row->right, {});
     }
-    case Right::kMayManageUsers:
-      return why_denied(directory, request.user, arguments_of<DirectoryArgs>(request).change);
-    case Right::kMaySee:
+    case Right::kMayManageUsers: {
+      const std::string why = ask.of_token(row->right, {});
+      return why.empty()
+                 ? why_denied(directory, request.user, arguments_of<DirectoryArgs>(request).change)
+                 : why;
+    }
     case Right::kMayMakeTokens:
+      return ask(row->right, token_object(directory, request));
+    case Right::kMaySee:
     case Right::kMayRule:
       break;
   }
-  return why_denied(directory, request.user, row->right, {});
+  return ask(row->right, {});
 }
 
-std::string why_output_denied(const scheduler::Directory& directory, const std::string& user,
+std::string why_output_denied(const KnownRights& rights, const Request& request,
                               const OutputOwner& owner) {
-  return why_denied(directory, user, Right::kMayReadOutput,
-                    {"that output", owner.user, owner.team});
+  return Questioner{rights, request}(Right::kMayReadOutput,
+                                     {"that output", owner.user, owner.team});
+}
+
+std::string team_of_submit(const scheduler::Directory& directory, const Request& request) {
+  const scheduler::TokenRecord* token = directory.tokens().find(request.token);
+  return token == nullptr || token->team.empty() ? directory.first_team(request.user) : token->team;
 }
 
 bool is_open_to_all(const Request& request, const Speaker& speaker, HostId asked) {

@@ -9,18 +9,29 @@
 #include "agent/api/output.h"
 #include "agent/api/request.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/time.h"
+#include "scheduler/access/directory.h"
 #include "scheduler/state/state.h"
 
 namespace muster::agent {
 
-/// Why the user may not make the request; "" = the user may, or, of a request for output, its owner
-/// decides (why_output_denied()). The arguments are readable. Precondition: `directory` is that of
-/// `state`, or the request is answered without the log.
-std::string why_denied(const scheduler::Directory& directory, const scheduler::State& state,
+/// The rights by which a host judges requests.
+struct KnownRights {
+  const scheduler::Directory& directory;
+  Duration cluster_time;  ///< Access tokens end by it.
+};
+
+/// Why the user, or the token that the request shows, may not make the request; "" = they may, or,
+/// of a request for output, its owner decides (why_output_denied()). The arguments are readable.
+/// Precondition: the directory is that of `state`, or the request is answered without the log.
+std::string why_denied(const KnownRights& rights, const scheduler::State& state,
                        const Request& request);
-/// Why the user may not read output of that owner; "" = the user may.
-std::string why_output_denied(const scheduler::Directory& directory, const std::string& user,
+/// Why they may not read output of that owner; "" = they may.
+std::string why_output_denied(const KnownRights& rights, const Request& request,
                               const OutputOwner& owner);
+/// The team of a job that the request submits and that names none: that of the token, if the token
+/// has one, else the first team of the user.
+std::string team_of_submit(const scheduler::Directory& directory, const Request& request);
 
 /// A login and its host.
 struct Speaker {

@@ -1,5 +1,6 @@
 #include "agent/front/directory_copy.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +10,20 @@ namespace muster::agent {
 namespace {
 
 constexpr const char* kListKey = "users/list";
+/// A hundred years: limits a number of a voter, so that sums of times never overflow.
+constexpr std::uint64_t kClusterMsMax =
+    std::chrono::milliseconds(std::chrono::hours(24 * 36'525)).count();
+
+scheduler::TokenBook tokens_of(const UserList& list) {
+  scheduler::TokenBook::Records tokens;
+  for (const TokenCopy& token : list.tokens) {
+    const std::uint64_t ends_at_ms = std::min(token.ends_at_ms, kClusterMsMax);
+    tokens[token.id] = {token.hash,  token.user,
+                        token.label, {token.may_read, token.may_submit},
+                        token.team,  std::chrono::milliseconds(ends_at_ms)};
+  }
+  return scheduler::TokenBook(std::move(tokens));
+}
 
 }  // namespace
 
@@ -30,7 +45,7 @@ std::optional<scheduler::Directory> directory_of(const UserList& list) {
     }
   }
   return scheduler::Directory(list.version, std::move(users), std::move(teams),
-                              {list.are_logins_users, list.hides_other_teams}, {});
+                              {list.are_logins_users, list.hides_other_teams}, tokens_of(list));
 }
 
 DirectoryCopy::DirectoryCopy(const crdt::Records& state, Rng rng) : rng_(rng) {
@@ -39,6 +54,7 @@ DirectoryCopy::DirectoryCopy(const crdt::Records& state, Rng rng) : rng_(rng) {
     return;
   }
   const auto list = decode_payload<UserList>(kept->second);
+  lacks_tokens_ = list.has_value() && list->has_more_tokens;
   directory_ =
       (list.has_value() ? directory_of(*list) : std::nullopt).value_or(scheduler::Directory());
 }
@@ -51,7 +67,7 @@ void DirectoryCopy::hear(Instant now, std::uint64_t version, std::size_t hosts) 
   if (version == 0) {
     return;
   }
-  if (version == directory_.version()) {
+  if (version == directory_.version() && !lacks_tokens_) {
     wanted_ = version;
     confirmed_at_ = now;
     restart(kNever);
@@ -69,7 +85,14 @@ std::optional<DirectoryCopy::Ask> DirectoryCopy::tick(Instant now,
   }
   is_next_page_due_ = false;
   ask_at_ = now + kPatience;
-  return asked_.is_zero() ? std::nullopt : std::optional(Ask{asked_, {pages_.next}});
+  return asked_.is_zero() ? std::nullopt : std::optional(Ask{asked_, next_query()});
+}
+
+UsersQuery DirectoryCopy::next_query() const {
+  if (pages_count_ == 0 || !pages_.next.empty()) {
+    return {pages_.next};
+  }
+  return {"", true, pages_.tokens.empty() ? scheduler::AccessTokenId() : pages_.tokens.back().id};
 }
 
 std::optional<crdt::WriteBatch> DirectoryCopy::on_page(Instant now, HostId from, UserList page) {
@@ -88,12 +111,17 @@ std::optional<crdt::WriteBatch> DirectoryCopy::on_page(Instant now, HostId from,
     pages_.users.insert(pages_.users.end(), std::make_move_iterator(page.users.begin()),
                         std::make_move_iterator(page.users.end()));
     pages_.next = std::move(page.next);
+    pages_.tokens.insert(pages_.tokens.end(), std::make_move_iterator(page.tokens.begin()),
+                         std::make_move_iterator(page.tokens.end()));
+    pages_.has_more_tokens = page.has_more_tokens;
+    pages_.cluster_ms = page.cluster_ms;
   }
-  if (pages_count_ > kPagesMax || pages_.users.size() > scheduler::kUsersMax) {
+  if (pages_count_ > kPagesMax || pages_.users.size() > scheduler::kUsersMax ||
+      pages_.tokens.size() > scheduler::kTokensMax) {
     restart(now + kPatience);
     return std::nullopt;
   }
-  if (!pages_.next.empty()) {
+  if (!pages_.next.empty() || pages_.has_more_tokens) {
     is_next_page_due_ = true;
     ask_at_ = now;
     return std::nullopt;
@@ -104,6 +132,11 @@ std::optional<crdt::WriteBatch> DirectoryCopy::on_page(Instant now, HostId from,
     return std::nullopt;
   }
   directory_ = *std::move(whole);
+  lacks_tokens_ = false;
+  told_time_ = std::chrono::milliseconds(std::min(pages_.cluster_ms, kClusterMsMax));
+  told_at_ = now;
+  pages_.has_more_tokens = !pages_.tokens.empty();
+  pages_.tokens.clear();
   crdt::WriteBatch writes = {{std::string(kListKey), encode_payload(pages_)}};
   const bool is_current = directory_.version() == wanted_;
   restart(is_current ? kNever : now + kPatience);

@@ -1,8 +1,14 @@
 #pragma once
-// DirectoryCopy is the list of users, teams and rules on a host that does not hold the log. The
+// DirectoryCopy is the list of users, teams, rules and access tokens on a host that does not hold
+// the log. The
 // leader's row names the version of the list; if it is another one, the copy asks a voter for all
 // pages, and keeps the list on the disk. With it the host judges its users while it is cut off.
 // Owned by LeaderContact.
+//
+// A token ends by cluster time, which such a host does not hear: it adds the time since a voter
+// told it. Therefore a token may end here a little early, if the cluster was without a leader, and
+// never late. The time that a restart takes is not known; so tokens are not kept on the disk, and a
+// host that starts while it is cut off takes none.
 //
 // Invariants: the list is whole: pages of two versions never mix. The version may fall, because a
 // recovered quorum may have lost the last changes.
@@ -29,8 +35,9 @@ class DirectoryCopy {
   /// Hosts ask at a random moment, at most this long after the news for each host of the cluster:
   /// 10,000 hosts do not ask at once.
   static constexpr Duration kSpreadPerHost = std::chrono::milliseconds(1);
-  /// 20,000 users are 40 pages, more if users are in many teams. A list of more pages, or of more
-  /// than scheduler::kUsersMax users, is given up: no cluster has it.
+  /// 20,000 users are 40 pages, more if users are in many teams, and 4,096 tokens are 9. A list of
+  /// more pages, or of more than scheduler::kUsersMax users or kTokensMax tokens, is given up: no
+  /// cluster has it.
   static constexpr std::size_t kPagesMax = 1'000;
 
   /// `state` is the environment kState at the start.
@@ -41,6 +48,8 @@ class DirectoryCopy {
   /// Time since a row of the leader last named the version of the copy; nullopt = never since the
   /// start.
   std::optional<Duration> age(Instant now) const;
+  /// The latest that the cluster time can be, for the tokens of the copy.
+  Duration cluster_time(Instant now) const { return told_time_ + (now - told_at_); }
 
   /// The leader's row names this version; 0 = none.
   void hear(Instant now, std::uint64_t version, std::size_t hosts);
@@ -57,6 +66,7 @@ class DirectoryCopy {
 
  private:
   void restart(Instant at);
+  UsersQuery next_query() const;
 
   Rng rng_;
   scheduler::Directory directory_;
@@ -67,6 +77,9 @@ class DirectoryCopy {
   UserList pages_;  ///< The pages that have come, as one list.
   std::size_t pages_count_ = 0;
   bool is_next_page_due_ = false;
+  bool lacks_tokens_ = false;  ///< The list is one of the disk, and the cluster had tokens.
+  Duration told_time_{0};      ///< Cluster time ...
+  Instant told_at_{};          ///< ... when a voter told it with the copy.
 };
 
 /// The directory that a whole list describes; nullopt if a role is unknown.

@@ -1,5 +1,6 @@
 #include "agent/front/user_model.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -28,6 +29,29 @@ std::vector<TeamInfo> teams_of(const Directory& directory) {
     list.push_back(std::move(info));
   }
   return list;
+}
+
+TokenInfo info_of(scheduler::AccessTokenId id, const scheduler::TokenRecord& token,
+                  Duration cluster_time) {
+  const Duration left = std::max(token.ends_at - cluster_time, Duration(0));
+  return {id,
+          token.user,
+          token.label,
+          token.rights.may_read,
+          token.rights.may_submit,
+          token.team,
+          static_cast<std::uint64_t>(to_ms(left))};
+}
+
+TokenCopy copy_of(scheduler::AccessTokenId id, const scheduler::TokenRecord& token) {
+  return {id,
+          token.hash,
+          token.user,
+          token.label,
+          token.rights.may_read,
+          token.rights.may_submit,
+          token.team,
+          static_cast<std::uint64_t>(to_ms(token.ends_at))};
 }
 
 std::size_t bytes_of(const UserInfo& user) {
@@ -59,6 +83,47 @@ UserList user_list(const Directory& directory, const std::string& after) {
     bytes += bytes_of(list.users.back());
   }
   return list;
+}
+
+UserList copy_page(const Directory& directory, const UsersQuery& query, Duration cluster_time) {
+  const auto& tokens = directory.tokens().all();
+  UserList list;
+  if (!query.wants_tokens) {
+    list = user_list(directory, query.after);
+    list.has_more_tokens = !tokens.empty();
+  } else {
+    list.version = directory.version();
+    auto each = tokens.upper_bound(query.after_token);
+    for (; each != tokens.end() && list.tokens.size() < kTokensPage; ++each) {
+      list.tokens.push_back(copy_of(each->first, each->second));
+    }
+    list.has_more_tokens = each != tokens.end();
+  }
+  list.cluster_ms = static_cast<std::uint64_t>(to_ms(cluster_time));
+  return list;
+}
+
+TokenList token_list(const Directory& directory, const std::string& user, const TokensQuery& query,
+                     Duration cluster_time) {
+  const auto& tokens = directory.tokens().all();
+  TokenList list;
+  for (auto each = tokens.upper_bound(query.after); each != tokens.end(); ++each) {
+    if (!query.is_all && each->second.user != user) {
+      continue;
+    }
+    if (list.tokens.size() == kTokensPage) {
+      list.has_more = true;
+      break;
+    }
+    list.tokens.push_back(info_of(each->first, each->second, cluster_time));
+  }
+  return list;
+}
+
+TokenInfo token_info(const Directory& directory, scheduler::AccessTokenId id,
+                     Duration cluster_time) {
+  const scheduler::TokenRecord* token = directory.tokens().find(id);
+  return token == nullptr ? TokenInfo() : info_of(id, *token, cluster_time);
 }
 
 void describe_user(const Directory& directory, WhoamiInfo& info) {

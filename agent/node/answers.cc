@@ -217,9 +217,12 @@ Response whoami_of(const NodeView& node, const Request& request) {
   info.user = request.user;
   info.host_name = request.via;
   info.is_vouched = node.roll.may_vouch(is_own ? node.options.self : host_named(node, request.via));
+  // A token proves its user, on whatever host it is shown.
+  info.is_vouched = info.is_vouched || !request.token.is_zero();
   if (info.is_vouched) {
     describe_user(directory_of(node), info);
   }
+  info.token = token_info(directory_of(node), request.token, cluster_time_of(node));
   return aged(good(node, encode_payload(info)),
               node.seat.knows_state() ? node.seat.age(node.now)
                                       : node.contact.users().age(node.now).value_or(Duration(0)));
@@ -382,6 +385,12 @@ Response users_answer(const NodeView& node, const Request& request, const std::s
   return good(node, encode_payload(user_list(node.seat.state().directory(), query.after)));
 }
 
+Response tokens_answer(const NodeView& node, const Request& request, const std::string&) {
+  const auto query = decode_payload<TokensQuery>(request.arguments).value_or(TokensQuery());
+  return good(node, encode_payload(token_list(node.seat.state().directory(), request.user, query,
+                                              cluster_time_of(node))));
+}
+
 Response host_uses_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
   return good(node,
@@ -482,6 +491,7 @@ constexpr StateRow kFromState[] = {
     {Verb::kUsage, usage_answer},
     {Verb::kTickets, tickets_answer},
     {Verb::kUsers, users_answer},
+    {Verb::kTokens, tokens_answer},
 };
 static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
   return is(verb, Answerer::kVoter) || is(verb, Answerer::kVoterOrAsked) ||

@@ -62,11 +62,13 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     answer(reach, asker, bad(reach.node, ResponseStatus::kUsage, std::move(unnamed)));
     return Heard::kTaken;
   }
-  if (sender.kind != gossip::Sender::Kind::kTicket) {
-    if (std::string denied = why_not_through(reach.node, *request, asker); !denied.empty()) {
-      answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(denied)));
-      return Heard::kTaken;
-    }
+  std::string denied = take_token(reach.node, *request, asker);
+  if (denied.empty() && sender.kind != gossip::Sender::Kind::kTicket && !request->shows_token()) {
+    denied = why_not_through(reach.node, *request, asker);
+  }
+  if (!denied.empty()) {
+    answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(denied)));
+    return Heard::kTaken;
   }
   if (is_member && is_change(request->verb) && desk_.is_copy(envelope.from, envelope.nonce)) {
     return Heard::kCopy;
@@ -78,7 +80,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   if (is_for_us) {
     request->node.clear();
   }
-  asker.by = {asker_text(*request), request->user, asker.host};
+  asker.by = subject_of(reach.node, *request, asker.host);
   Question question{std::move(asker), *std::move(request), !is_member || is_for_us};
   const bool is_join =
       is(question.request.verb, Openness::kTicket) || sender.kind == gossip::Sender::Kind::kTicket;
@@ -153,6 +155,12 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
   }
   switch (row->answerer) {
     case Answerer::kAsked:
+      // Each login may ask it. A token that this host does not know hears that.
+      if (request.shows_token() && request.token.is_zero() &&
+          !lets_user(reach, question.asker, request)) {
+        return Heard::kTaken;
+      }
+      [[fallthrough]];
     case Answerer::kAskedAnyway:
       answer(reach, question.asker,
              row->is_readable(request.arguments) ? answer_here(reach.node, request)
@@ -410,7 +418,7 @@ void ClientFront::forward(const ClientReach& reach, const ClientDesk::Open& ques
   const bool is_bulk = is(question.request.verb, Answer::kBulk);
   reach.outbox.send_to(is_bulk ? target->bulk : target->control,
                        is_bulk ? gossip::Channel::kBulk : gossip::Channel::kControl,
-                       gossip::encode(envelope, encode(question.request)));
+                       gossip::encode(envelope, encode(to_pass_on(reach.node, question.request))));
 }
 
 void ClientFront::on_response(const ClientReach& reach, const gossip::Message& message) {
@@ -442,7 +450,8 @@ void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& rea
   if (const auto open = desk_.close(read.request)) {
     const std::string denied =
         read.chunk.has_value()
-            ? why_output_denied(directory_of(reach.node), open->request.user, read.owner)
+            ? why_output_denied({directory_of(reach.node), cluster_time_of(reach.node)},
+                                open->request, read.owner)
             : "";
     if (!denied.empty()) {
       answer(reach, open->asker, bad(reach.node, ResponseStatus::kDenied, denied));

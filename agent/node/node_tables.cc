@@ -218,7 +218,8 @@ bool Node::Hearing::users(Node& node, Instant now, const gossip::Message& messag
     const auto query = read_payload<UsersQuery>(message.body());
     if (query.has_value() && node.seat_.knows_state()) {
       node.send(envelope.from, gossip::MessageType::kUsersPage, Nonce(),
-                encode_payload(user_list(node.seat_.state().directory(), query->after)));
+                encode_payload(copy_page(node.seat_.state().directory(), *query,
+                                         node.seat_.state().cluster_time())));
     }
     return query.has_value();
   }

@@ -11,6 +11,14 @@ const scheduler::Directory& directory_of(const NodeView& node) {
   return has_copy ? node.contact.users().directory() : node.seat.state().directory();
 }
 
+Duration cluster_time_of(const NodeView& node) {
+  // A voter that is cut off counts on, too.
+  constexpr Duration kAgeMax = std::chrono::hours(24 * 366);
+  return node.seat.knows_state()
+             ? node.seat.state().cluster_time() + std::min(node.seat.age(node.now), kAgeMax)
+             : node.contact.users().cluster_time(node.now);
+}
+
 HostId host_named(const NodeView& node, const std::string& name) {
   HostId found;
   for (const auto& [host, member] : node.membership.members()) {

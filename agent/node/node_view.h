@@ -42,6 +42,8 @@ struct NodeView {
 
 /// The users by the log if this host has it, else by the last copy, else by what it has of the log.
 const scheduler::Directory& directory_of(const NodeView& node);
+/// The latest that the cluster time can be: access tokens end by it.
+Duration cluster_time_of(const NodeView& node);
 /// The host with this name, a reachable one first; zero if this node knows no such host.
 HostId host_named(const NodeView& node, const std::string& name);
 /// True if the leader is reachable, or spoke to this host lately.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/api/verbs.h"
+#include "agent/front/access.h"
 #include "agent/node/join.h"
 #include "gossip/base/check.h"
 #include "gossip/base/name.h"
@@ -92,6 +93,21 @@ Order change_users(const Request& request, const Asker& asker) {
   return entry::ChangeDirectory{arguments_of<DirectoryArgs>(request).change, asker.by};
 }
 
+Order make_token(const Request& request, const Asker& asker) {
+  auto token = arguments_of<TokenArgs>(request);
+  return entry::MakeAccessToken{token.id,
+                                std::move(token.hash),
+                                std::move(token.label),
+                                {token.may_read, token.may_submit},
+                                std::move(token.team),
+                                span_of(token.ttl_ms),
+                                asker.by};
+}
+
+Order end_token(const Request& request, const Asker& asker) {
+  return entry::EndAccessToken{arguments_of<TokenRef>(request).id, asker.by};
+}
+
 struct OrderRow {
   Verb verb{};
   Order (*make)(const Request& request, const Asker& asker) = nullptr;
@@ -109,6 +125,8 @@ constexpr OrderRow kOrders[] = {
     {Verb::kMakeTicket, make_ticket},
     {Verb::kEndTicket, end_ticket},
     {Verb::kChangeUsers, change_users},
+    {Verb::kMakeToken, make_token},
+    {Verb::kEndToken, end_token},
 };
 static_assert(has_row_for_those(kOrders, &OrderRow::verb,
                                 [](Verb verb) { return is(verb, Becomes::kOrder); }));
@@ -162,6 +180,9 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
       // The host of the login states the user of the request; the client fills in the job.
       if (!request.user.empty()) {
         submit.spec.user = request.user;
+      }
+      if (submit.spec.team.empty() && !request.token.is_zero()) {
+        submit.spec.team = team_of_submit(node.seat.state().directory(), request);
       }
       return SeatInput(scheduler::input::ClientSubmit{number, std::move(submit.key),
                                                       std::move(submit.spec), asker.by});

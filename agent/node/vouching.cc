@@ -8,6 +8,8 @@
 #include "agent/node/answers.h"
 #include "agent/node/request_target.h"
 #include "gossip/base/mutant.h"
+#include "scheduler/access/access_token.h"
+#include "scheduler/access/authorize.h"
 
 namespace muster::agent {
 namespace {
@@ -55,6 +57,14 @@ std::string names_of(const NodeView& node, const std::vector<HostId>& hosts) {
   return names;
 }
 
+std::string text_of_unknown(const NodeView& node) {
+  return node.seat.knows_state()
+             ? scheduler::kTokenUnknown
+             : "host " + node.options.name +
+                   " does not know that access token, or not yet: repeat in a moment; if it was "
+                   "revoked or has expired, make another one (muster token create)";
+}
+
 Speaker speaker_of(const NodeView& node, const Asker& asker) {
   return {asker.host, owns_host(asker.proven, node.options.clients.login)};
 }
@@ -92,11 +102,74 @@ std::string why_not_through(const NodeView& node, const Request& request, const 
                                " --may-vouch yes");
 }
 
+std::string take_token(const NodeView& node, Request& request, const Asker& asker) {
+  const scheduler::Directory& directory = directory_of(node);
+  if (asker.proven.kind != gossip::Sender::Kind::kHost) {
+    request.token = {};  // A client shows a line, and does not say what was verified.
+  }
+  if (!request.access.empty()) {
+    request.token = {};
+    request.user.clear();
+    const auto token = scheduler::access_token_of(request.access, node.cluster);
+    if (!token) {
+      return token.error().text;
+    }
+    const scheduler::TokenRecord* known = directory.tokens().find(token->id);
+    if (known == nullptr) {
+      return node.seat.knows_state() ? text_of_unknown(node) : "";
+    }
+    if (!is_token_of(*token, known->hash, *node.options.credentials.verifier)) {
+      return "that is not the access token of its number: use the line that `muster token create` "
+             "printed, or make another one";
+    }
+    request.token = token->id;
+    request.user = known->user;
+    return known->has_ended(cluster_time_of(node))
+               ? "the access token " + known->label +
+                     " has expired: make another one (muster token create)"
+               : "";
+  }
+  if (request.token.is_zero()) {
+    return "";
+  }
+  if (!node.roll.may_vouch(asker.host)) {
+    return "host " + node.hosts.addresses().name(asker.host) +
+           " may not vouch, so it has to show the line of an access token";
+  }
+  const scheduler::TokenRecord* known = directory.tokens().find(request.token);
+  if (known == nullptr) {
+    return text_of_unknown(node);
+  }
+  request.user = known->user;
+  return "";
+}
+
+scheduler::Subject subject_of(const NodeView& node, const Request& request, HostId host) {
+  scheduler::Subject subject{asker_text(request), request.user, host, request.token};
+  if (const auto* token = directory_of(node).tokens().find(request.token)) {
+    subject.name += " (token " + token->label + ")";
+  }
+  return subject;
+}
+
+Request to_pass_on(const NodeView& node, const Request& request) {
+  Request passed = request;
+  const bool is_for_the_last = request.node.empty();
+  if (!request.token.is_zero() && is_for_the_last && node.roll.may_vouch(node.options.self)) {
+    passed.access.clear();
+  }
+  return passed;
+}
+
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
                                         const Asker& asker) {
+  if (request.shows_token() && request.token.is_zero()) {
+    return bad(node, ResponseStatus::kDenied, text_of_unknown(node));
+  }
   // A host that may not vouch passes on only what every login may ask.
-  if (is_open_to_all(request, speaker_of(node, asker), node.options.self) ||
-      mutant(Mutant::kNodeAsksNoGate)) {
+  const bool is_open =
+      !request.shows_token() && is_open_to_all(request, speaker_of(node, asker), node.options.self);
+  if (is_open || mutant(Mutant::kNodeAsksNoGate)) {
     return std::nullopt;
   }
   const scheduler::Directory& directory = directory_of(node);
@@ -110,7 +183,8 @@ std::optional<Response> why_not_of_user(const NodeView& node, const Request& req
                                        " does not know the users of the cluster yet: repeat in a "
                                        "moment"));
   }
-  const std::string why = why_denied(directory, node.seat.state(), request);
+  const std::string why =
+      why_denied({directory, cluster_time_of(node)}, node.seat.state(), request);
   return why.empty() ? std::nullopt : std::optional(bad(node, ResponseStatus::kDenied, why));
 }
 

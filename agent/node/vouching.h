@@ -1,6 +1,7 @@
 #pragma once
-// Decides which requests a host may pass on for its logins, and whether the user may make them: the
-// rules of agent/front/access with the roll and the log, for one request. Rules without fields.
+// Decides which requests a host may pass on for its logins, whether the access token that a request
+// shows is one, and whether the user may make the request: the rules of agent/front/access with the
+// roll and the log, for one request. Rules without fields.
 
 #include <optional>
 #include <string>
@@ -15,6 +16,16 @@ namespace muster::agent {
 /// The reason to refuse `request` of a login because of its host, which may be this one; "" = it is
 /// accepted.
 std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker);
+/// Takes the access token that the request shows, if it shows one: then the user of the token asks,
+/// and `request.token` is set. The reason to refuse the request; "" = it is accepted. A host
+/// without the log may not know the token yet; then the request has no user until a host with the
+/// log takes it. scheduler/access/access_token.h says why a token is believed.
+std::string take_token(const NodeView& node, Request& request, const Asker& asker);
+/// The asker of a request whose token was taken.
+scheduler::Subject subject_of(const NodeView& node, const Request& request, HostId host);
+/// `request` as this host passes it on: without the secret if the next host answers it and believes
+/// this one.
+Request to_pass_on(const NodeView& node, const Request& request);
 /// The refusal of a request, which the asker's host vouches for, whose user has no right to it by
 /// the users in the log, or by the last copy on a host without the log; nullopt if the user has it.
 /// Before this host knows users it answers only reads, without output; root and the user of its own

@@ -137,6 +137,11 @@ class UnjoinedAgent {
                          " does not know that request: compare `muster version` here and there");
     }
     const Request& request = *asked;
+    if (request.shows_token() && !is_for_all) {
+      return refusal(ResponseStatus::kDenied,
+                     "an agent without a cluster knows no access token: do it in your own name, "
+                     "without MUSTER_ACCESS and --access-file");
+    }
     const VerbRow* verb = find_verb(request.verb);
     const Row* row = verb == nullptr ? nullptr : row_of(request.verb);
     if (row != nullptr && !verb->is_readable(request.arguments)) {

@@ -41,7 +41,7 @@ crdt::Records run(DirectoryCopy& copy, const scheduler::Directory& log, Instant 
     if (!ask.has_value()) {
       continue;
     }
-    const auto writes = copy.on_page(now, ask->to, user_list(log, ask->query.after));
+    const auto writes = copy.on_page(now, ask->to, copy_page(log, ask->query, Duration(0)));
     for (const crdt::Write& write : writes.value_or(crdt::WriteBatch())) {
       disk[write.key] = write.value.value_or("");
     }
@@ -127,6 +127,33 @@ TEST(DirectoryCopy, ARecoveredQuorumMayHaveAnOlderList) {
   EXPECT_EQ(copy.directory(), after);
 }
 
+scheduler::AccessTokenId token_of(std::size_t number) {
+  return scheduler::AccessTokenId::from_bytes("token" + std::to_string(10'000'000'000 + number));
+}
+
+TEST(DirectoryCopy, BringsTokensWithTheTimeThatEndsThem) {
+  scheduler::Directory log = list_of(3);
+  for (std::size_t i = 0; i < kTokensPage + 7; ++i) {
+    const std::string user = "user" + std::to_string(i / scheduler::kTokensOfUserMax);
+    ASSERT_TRUE(log.make_token(token_of(i), {"hash", user, "ci", {true, false}, "", 2h}, 1h));
+  }
+  DirectoryCopy copy({}, Rng(1));
+  copy.hear(kStart, log.version(), 0);
+  const crdt::Records disk = run(copy, log, kStart + 1min);
+  EXPECT_EQ(copy.directory(), log);
+  const scheduler::TokenRecord* token = copy.directory().tokens().find(token_of(0));
+  ASSERT_NE(token, nullptr);
+  EXPECT_TRUE(token->has_ended(copy.cluster_time(kStart + 2h + 1min)));
+  EXPECT_FALSE(token->has_ended(copy.cluster_time(kStart + 2h - 1min)));
+
+  DirectoryCopy again(disk, Rng(2));
+  EXPECT_TRUE(again.directory().tokens().all().empty()) << "nobody knows how long it was away";
+  EXPECT_EQ(again.directory().users(), log.users());
+  again.hear(kStart + 3h, log.version(), 0);
+  run(again, log, kStart + 4h);
+  EXPECT_EQ(again.directory(), log);
+}
+
 RC_GTEST_PROP(DirectoryCopy, EndsAtTheLastVersionWhateverIsLost, ()) {
   scheduler::Directory log = list_of(600);
   DirectoryCopy copy({}, Rng(*rc::gen::arbitrary<std::uint64_t>()));
@@ -137,7 +164,7 @@ RC_GTEST_PROP(DirectoryCopy, EndsAtTheLastVersionWhateverIsLost, ()) {
     if (copy.next_deadline() <= now) {
       const auto ask = copy.tick(now, {kVoter, kOther});
       if (ask.has_value() && *rc::gen::arbitrary<bool>()) {
-        copy.on_page(now, ask->to, user_list(log, ask->query.after));
+        copy.on_page(now, ask->to, copy_page(log, ask->query, Duration(0)));
       }
     }
     if (*rc::gen::inRange(0, 10) == 0) {
