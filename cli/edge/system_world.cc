@@ -224,9 +224,15 @@ World system_world() {
     world.terminal.ask = ask;
   }
   world.tickets = {
-      new_ticket, ticket_line,
+      new_ticket,
+      ticket_line,
       [](const std::string& path) { return gossip::read_secret(path, kTicketTextMax); },
-      gossip::write_secret, [] { return gossip::why_not_secret(STDOUT_FILENO); }};
+      gossip::write_secret,
+      [] { return gossip::why_not_secret(STDOUT_FILENO); },
+      new_access,
+      [](const std::string& path) {
+        return gossip::read_secret(path, kTicketTextMax, "anyone who read it can ask in its name");
+      }};
   world.run_agent = run_agent;
   return world;
 }

@@ -2,10 +2,12 @@
 
 #include <sys/random.h>
 
+#include "agent/edge/disk/host_key.h"
 #include "cli/kit/agent_settings.h"
 #include "gossip/base/check.h"
 #include "gossip/edge/link_keys.h"
 #include "gossip/edge/ticket_line.h"
+#include "scheduler/access/access_token.h"
 
 namespace muster::cli {
 
@@ -16,6 +18,17 @@ NewTicket new_ticket() {
         static_cast<ssize_t>(ticket.secret.size()));
   ticket.key = gossip::LinkKeys::from_seed(ticket.secret).public_key;
   return ticket;
+}
+
+NewAccess new_access(const ClusterId& cluster) {
+  std::string drawn(scheduler::AccessTokenId::kSizeBytes + scheduler::kAccessSecretBytes, '\0');
+  CHECK(getrandom(drawn.data(), drawn.size(), 0) == static_cast<ssize_t>(drawn.size()));
+  scheduler::AccessToken token;
+  token.cluster = cluster;
+  token.id =
+      scheduler::AccessTokenId::from_bytes(drawn.substr(0, scheduler::AccessTokenId::kSizeBytes));
+  token.secret = drawn.substr(scheduler::AccessTokenId::kSizeBytes);
+  return {token.id, hash_of(token, agent::HostKeyVerifier()), to_line(token)};
 }
 
 Result<std::string> ticket_line(const std::string& secret, const agent::TicketMade& made) {

@@ -10,6 +10,9 @@
 namespace muster::cli {
 
 NewTicket new_ticket();
+/// The secret of an access token and its number are made here. No agent hears the secret before the
+/// token is used.
+NewAccess new_access(const ClusterId& cluster);
 /// kInvalid: what the node said of its members cannot stand in a ticket.
 Result<std::string> ticket_line(const std::string& secret, const agent::TicketMade& made);
 

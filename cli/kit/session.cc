@@ -7,6 +7,7 @@
 #include "agent/api/verbs.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/text.h"
+#include "scheduler/access/access_token.h"
 
 namespace muster::cli {
 namespace {
@@ -52,6 +53,21 @@ bool is_of_the_way(const NodePlace& place, const agent::Response& response) {
           response.status == ResponseStatus::kUnknown);
 }
 
+/// The line of the access token in whose name the user asks; "" = as the login. A line that cannot
+/// be one is refused here, before a node is asked.
+Result<std::string> access_line(const World& world, const CommonOptions& common) {
+  const bool is_of_file = !common.access_file.empty();
+  Result<std::string> line = is_of_file ? world.tickets.read_access(common.access_file)
+                                        : world.environment("MUSTER_ACCESS").value_or("");
+  if (!line || (line->empty() && !is_of_file)) {
+    return line;
+  }
+  const auto token = scheduler::access_token_in(*line);
+  return token ? line
+               : Error{token.error().code, (is_of_file ? common.access_file : "MUSTER_ACCESS") +
+                                               ": " + token.error().text};
+}
+
 Reply broken(ResponseStatus status, const Error& error) {
   Reply reply;
   reply.status = status;
@@ -70,6 +86,10 @@ void CommonOptions::describe(Options& options) {
                "NAME|PATH,...");
   options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
                "DIR");
+  options.text("--access-file", access_file,
+               "Ask in the name of the access token in this file, which only you can read "
+               "(MUSTER_ACCESS holds a token itself)",
+               "FILE");
   options.duration("--timeout", timeout, "Give up after this long without an answer",
                    std::chrono::milliseconds(1));
   options.flag("--json", is_json, "Print JSON; `muster man json` explains its fields");
@@ -116,6 +136,12 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
   if (!nodes_) {
     return broken(ResponseStatus::kUsage, nodes_.error());
   }
+  if (!access_.has_value()) {
+    access_ = access_line(world_, common_);
+  }
+  if (!*access_) {
+    return broken(ResponseStatus::kDenied, access_->error());
+  }
   const NodePlace place = nodes_->at(node_);
   if (client_ == nullptr) {
     if (const Status connected = connect(place, timeout); !connected) {
@@ -128,6 +154,7 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
   }
   agent::Request addressed = request;
   addressed.node = place.name;
+  addressed.access = **access_;
   Result<agent::Response> response = client_->ask(addressed, timeout);
   if (!response) {
     was_cut_ = response.error().code == ErrorCode::kIo;

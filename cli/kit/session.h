@@ -25,6 +25,7 @@ inline constexpr std::uint64_t kFreshRowsMs = 6000;
 struct CommonOptions {
   std::string node;
   std::string data_dir;
+  std::string access_file;  ///< With an access token; "" = that of MUSTER_ACCESS, or none.
   bool is_json = false;
   bool is_verbose = false;
   bool is_consistent = false;
@@ -117,6 +118,8 @@ class Session {
   /// The last try was cut off by the end of the agent, which may be about to start again.
   bool was_cut_ = false;
   std::unique_ptr<NodeClient> client_;
+  /// The line of the access token, or why there is none; nullopt = not looked for yet.
+  std::optional<Result<std::string>> access_;
   agent::Response last_;
   std::string told_why_old_;  ///< Why the last answer was old, as noted.
   int exit_code_ = 0;

@@ -3,8 +3,9 @@
 namespace muster::cli {
 
 void TicketOutput::describe(Options& options) {
-  options.text("-o,--out", path_, "Write the ticket to this file, readable by you alone", "FILE");
-  options.flag("--force", force_, "Print the ticket even if other users can read stdout");
+  options.text("-o,--out", path_, "Write the " + what_ + " to this file, readable by you alone",
+               "FILE");
+  options.flag("--force", force_, "Print the " + what_ + " even if other users can read stdout");
 }
 
 std::optional<int> TicketOutput::refusal(Session& session) const {
@@ -14,10 +15,11 @@ std::optional<int> TicketOutput::refusal(Session& session) const {
     const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
     return session.world().is_writable(folder)
                ? std::nullopt
-               : std::optional<int>(session.fail(
-                     agent::ResponseStatus::kUsage,
-                     "cannot write " + path_ + ": " + folder +
-                         " is not a directory that you can write to, so no ticket was made"));
+               : std::optional<int>(
+                     session.fail(agent::ResponseStatus::kUsage,
+                                  "cannot write " + path_ + ": " + folder +
+                                      " is not a directory that you can write to, so no " + what_ +
+                                      " was made"));
   }
   if (force_) {
     return std::nullopt;
@@ -27,9 +29,8 @@ std::optional<int> TicketOutput::refusal(Session& session) const {
     return std::nullopt;
   }
   return session.fail(agent::ResponseStatus::kUsage,
-                      "stdout is " + why +
-                          ", and anyone who reads that line can join: use --out FILE, which only "
-                          "you can read, or --force");
+                      "stdout is " + why + ", and anyone who reads that line can " + harm_ +
+                          ": use --out FILE, which only you can read, or --force");
 }
 
 int TicketOutput::put(Session& session, const std::string& line) const {
@@ -40,7 +41,7 @@ int TicketOutput::put(Session& session, const std::string& line) const {
   const Status written = session.world().tickets.write(path_, line + "\n");
   return written ? 0
                  : session.fail(agent::ResponseStatus::kFailed,
-                                written.error().text + "; the ticket is lost");
+                                written.error().text + "; the " + what_ + " is lost");
 }
 
 }  // namespace muster::cli

@@ -15,9 +15,11 @@
 #include "cli/kit/settings.h"
 #include "cli/kit/text.h"
 #include "cli/kit/users_file.h"
+#include "gossip/base/ids.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/users.h"
 
 namespace muster::cli {
 
@@ -55,6 +57,13 @@ struct NewTicket {
   std::string secret;  ///< Known only to the holders of the ticket.
 };
 
+/// An access token that is about to be made.
+struct NewAccess {
+  scheduler::AccessTokenId id;
+  std::string hash;  ///< All that the cluster hears of the secret.
+  std::string line;  ///< The secret, as people hold it.
+};
+
 struct WorldTickets {
   std::function<NewTicket()> make;
   /// The line that people hold.
@@ -65,6 +74,9 @@ struct WorldTickets {
   std::function<Status(const std::string& path, const std::string& line)> write;
   /// Why others can read what is written to stdout; "" = they cannot, or it is no file.
   std::function<std::string()> why_stdout_is_open;
+  std::function<NewAccess(const ClusterId&)> make_access;
+  /// The text of a file that holds an access token; errors as of `read`.
+  std::function<Result<std::string>(const std::string& path)> read_access;
 };
 
 /// Where this process was started, and with what.

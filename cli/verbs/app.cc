@@ -42,7 +42,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 53> kVerbs = {{
+constexpr std::array<Entry, 56> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -123,6 +123,14 @@ constexpr std::array<Entry, 53> kVerbs = {{
     {kGroupUsers, "users apply", "FILE [OPTIONS]",
      "Change users, teams and rules to what a file says.", agent::Verb::kChangeUsers,
      plain<make_users_apply>},
+    {kGroupUsers, "token create", "[OPTIONS]",
+     "Create and print an access token, with which a program asks in your name.",
+     agent::Verb::kMakeToken, plain<make_token_create>},
+    {kGroupUsers, "token list", "[OPTIONS]", "List access tokens with their rights and time left.",
+     agent::Verb::kTokens, plain<make_token_list>},
+    {kGroupUsers, "token revoke", "TOKEN [OPTIONS]",
+     "Revoke an access token: nobody can ask with it any more.", agent::Verb::kEndToken,
+     plain<make_token_revoke>},
     {kGroupCluster, "init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
      agent::Verb::kFound, plain<make_init>},
     {kGroupCluster, "ticket", "[OPTIONS]", "Create and print a ticket that lets other hosts join.",
@@ -257,8 +265,10 @@ constexpr SharedLine kSharedLines[] = {
     {"user list", 4, "user list|add|set|remove", "List, add, change and remove users."},
     {"team list", 4, "team list|add|set|remove", "List, add, change and remove teams."},
     {"access", 2, "access [set]", "Show or change the rules of access for logins and jobs."},
-    {"ticket list", 2, "ticket list|revoke",
-     "List tickets with their uses and rights; revoke one."},
+    {"token create", 3, "token create|list|revoke",
+     "Create, list and revoke access tokens for programs."},
+    {"ticket", 3, "ticket [list|revoke]",
+     "Create a ticket that lets other hosts join; list or revoke it."},
     {"keys", 2, "keys [rotate]", "List the keys of hosts and of the authority; replace them."},
     {"quorum add", 2, "quorum add|remove", "Add a voter, or remove one."},
     {"help", 2, "help [terms]", "List all verbs, show the help of one, or explain the words."},

@@ -62,6 +62,8 @@ constexpr std::array<std::string_view, 6> kUsualVariables = {
 constexpr std::string_view kUsualPrefix = "CONDA_";
 /// Of this shell alone, and other at each command.
 constexpr std::array<std::string_view, 4> kOfTheShell = {"_", "PWD", "OLDPWD", "SHLVL"};
+/// A secret. The log keeps the environment of jobs, and their owners and others can read it.
+constexpr std::string_view kAccessVariable = "MUSTER_ACCESS";
 /// Variables that the supervisor sets for each rank over those of the job
 /// (rank_supervisor_launch.h).
 constexpr std::array<std::string_view, 14> kOwnVariables = {
@@ -307,12 +309,18 @@ Result<std::vector<std::string>> SubmitOptions::environment(const World& world) 
   for (const std::string& variable : world.all_environment()) {
     const std::string name = name_of(variable);
     const bool is_usual = is_one_of(kUsualVariables, name) || name.starts_with(kUsualPrefix);
-    if (!env_none_ && (env_all_ ? !is_one_of(kOfTheShell, name) : is_usual)) {
+    if (!env_none_ && name != kAccessVariable &&
+        (env_all_ ? !is_one_of(kOfTheShell, name) : is_usual)) {
       variables[name] = variable;
     }
   }
   for (const std::string& given : environment_) {
     const std::string name = name_of(given);
+    if (name == kAccessVariable) {
+      return wrong("--env: " + name +
+                   " is a secret, and the environment of a job is none: have the job read it from "
+                   "a file that only its user can read (--access-file)");
+    }
     const auto here = name == given ? world.environment(name) : std::optional<std::string>("");
     if (!here.has_value()) {
       const bool is_file = name.find_first_of("./%") != std::string::npos;

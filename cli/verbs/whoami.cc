@@ -2,6 +2,7 @@
 
 #include "agent/api/json/users.h"
 #include "agent/api/users.h"
+#include "cli/kit/duration.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
 
@@ -16,6 +17,21 @@ std::string role_text(const agent::WhoamiInfo& info) {
     return "unknown: this host does not have the list of users yet";
   }
   return info.role + (info.has_record ? "" : " (as every login without a record)");
+}
+
+std::string proof_text(const agent::WhoamiInfo& info) {
+  const agent::TokenInfo& token = info.token;
+  if (!token.id.is_zero()) {
+    const std::string rights = token.may_read && token.may_submit ? "read, submit"
+                               : token.may_read                   ? "read"
+                                                                  : "submit";
+    return "access token " + token.label + " (" + token.id.short_hex() + "), which may " + rights +
+           (token.team.empty() ? "" : " for team " + token.team) + " and expires in " +
+           format_duration(std::chrono::milliseconds(token.ends_in_ms));
+  }
+  return info.host_name.empty() ? "-"
+         : info.is_vouched      ? "login on host " + info.host_name + ", which vouches for it"
+                                : "login on host " + info.host_name;
 }
 
 class Whoami final : public Verb {
@@ -34,13 +50,9 @@ class Whoami final : public Verb {
       session.out() << to_json(*info, session.last()) << "\n";
       return 0;
     }
-    const std::string proof = info->host_name.empty() ? "-"
-                              : info->is_vouched
-                                  ? "login on host " + info->host_name + ", which vouches for it"
-                                  : "login on host " + info->host_name;
     session.out() << printable_lines("user      " + (info->user.empty() ? "-" : info->user) +
-                                     "\nproof     " + proof + "\nrole      " + role_text(*info) +
-                                     "\n");
+                                     "\nproof     " + proof_text(*info) + "\nrole      " +
+                                     role_text(*info) + "\n");
     if (info->is_known && info->is_vouched) {
       session.out() << printable_lines("teams     " + join(info->teams) + "\n");
     }

@@ -1,5 +1,6 @@
-"""Nothing that is secret is seen where it has no business: seeds of keys and secrets of tickets are
-searched for in files, logs, snapshots, arguments, environments, answers and on the wire."""
+"""Nothing that is secret is seen where it has no business: seeds of keys and secrets of tickets and
+access tokens are searched for in files, logs, snapshots, arguments, environments, answers and on the
+wire."""
 
 import base64
 import os
@@ -29,7 +30,8 @@ IDENTITY_KEY = b"key/seed"
 BYTES_HEAD = b"\xc4\x20"
 #: Of the state in raft/; there is none before there is a snapshot.
 SNAPSHOT_KEY = b"raft/state"
-VERBS = (["hosts"], ["quorum"], ["jobs"], ["events", "-n", "1000"], ["ticket", "list"], ["version"],
+VERBS = (["hosts"], ["quorum"], ["jobs"], ["events", "-n", "1000"], ["ticket", "list"],
+         ["token", "list"], ["version"],
          ["show", "1"], ["why", "1"], ["usage"], ["hosts", "show", "a"], ["why-host", "a"])
 
 
@@ -161,6 +163,23 @@ def make_cluster(lab):
     return plain
 
 
+def use_token(lab):
+    """A token that was shown to a voter and to a host that passes it on; refused ones, too."""
+    code, line, err = lab["a"].cli("token", "create", "--for", "ci", "--may", "read,submit")
+    if code != 0:
+        raise Failure(f"token create: {err}")
+    line = line.strip()
+    for name in ("a", "d"):
+        env = dict(os.environ, MUSTER_DATA_DIR=str(lab[name].data), MUSTER_ACCESS=line)
+        wait_for(f"jobs by the token at {name}", lambda env=env: subprocess.run(
+            [str(MUSTER), "jobs"], env=env, capture_output=True, timeout=30).returncode == 0, 20)
+        denied = subprocess.run([str(MUSTER), "hosts", "drain", "b"], env=env, text=True,
+                                capture_output=True, timeout=30)
+        if denied.returncode != 4 or line in denied.stdout + denied.stderr:
+            raise Failure(f"a drain by the token at {name}: {denied.returncode} {denied.stderr}")
+    return line
+
+
 def has_snapshot(agent):
     """Of the whole state, the job among it."""
     path = agent.data / "raft" / "data.mdb"
@@ -190,6 +209,7 @@ def main():
     seen = []
     with Capture() as wire, Lab("abcd", base_port=BASE_PORT) as lab:
         plain = make_cluster(lab)
+        token = use_token(lab)
         make_snapshots(lab)
         founding = (lab.directory / "founding.ticket").read_text()
         hosts = (lab.directory / "hosts.ticket").read_text()
@@ -197,6 +217,7 @@ def main():
         all_texts = list(texts(lab))
         secrets = {f"the secret of the {name} ticket": (secret_of_ticket(line), set())
                    for name, line in (("founding", founding), ("hosts'", hosts), ("one-use", plain))}
+        secrets["the secret of the access token"] = (secret_of_ticket(token), set())
         authority = seeds_of(lab["a"])[2]
         for agent in lab.live():
             identity, link, its_authority = seeds_of(agent)
@@ -212,8 +233,8 @@ def main():
                 raise Failure(f"{what} is not found where it lies: the search is blind")
             seen += [f"{what}: {where}" for where in sorted(found - homes)]
             seen += [f"{what}: on the wire"] if wire.holds(secret) else []
-        for line in (founding, hosts, plain):
-            seen += [f"a ticket's line: {where}" for where, text in all_texts
+        for line in (founding, hosts, plain, token):
+            seen += [f"a secret line: {where}" for where, text in all_texts
                      if line.strip().encode() in text]
         if not any(CANARY.encode() in text for _, text in all_texts):
             raise Failure("the job's name is nowhere: the search is blind")

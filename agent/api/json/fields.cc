@@ -5,7 +5,10 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 258> kFields = {{
+constexpr std::array<JsonField, 262> kFields = {{
+    {"access_token", "string",
+     "First 8 hex digits of the number of an access token; null: the client asks as a login."},
+    {"access_tokens", "objects", "Access tokens, open or expired."},
     {"added", "string", "Host that became a voter."},
     {"address", "string", "Where the host's control port listens, IP:PORT."},
     {"age_ms", "ms",
@@ -64,7 +67,7 @@ constexpr std::array<JsonField, 258> kFields = {{
     {"drain", "object", "The drain of the host; null: it is not drained."},
     {"drained", "string", "Host that this command drained."},
     {"end_unix_ms", "ms since 1970", "When the job ended; null: not yet."},
-    {"ends_in_ms", "ms", "Time until the ticket expires."},
+    {"ends_in_ms", "ms", "Time until the ticket or access token expires; null: there is none."},
     {"entries_behind", "integer",
      "Log entries that the voter lacks; null: not asked of the leader."},
     {"environment", "strings", "NAME=VALUE of each variable that the job passes to its ranks."},
@@ -81,7 +84,7 @@ constexpr std::array<JsonField, 258> kFields = {{
     {"failures", "objects", "First tasks that failed."},
     {"failures_more", "integer", "Failed tasks that are not listed."},
     {"fenced", "string", "Host that this command fenced."},
-    {"file", "string", "File that holds the ticket; null: it is in `line`."},
+    {"file", "string", "File that holds the ticket or access token; null: it is in `line`."},
     {"filters", "objects", "Hosts that can hold no part of the job now, counted by reason."},
     {"first", "integer", "Number of the first task."},
     {"first_rank", "integer", "Number of the first rank on that host."},
@@ -171,9 +174,11 @@ constexpr std::array<JsonField, 258> kFields = {{
     {"left", "string", "Host that left the cluster."},
     {"left_out", "strings", "Hosts that refused the job or answered too late, sorted."},
     {"level", "string", "Level of the event: info, warn or alarm."},
-    {"line", "string", "The ticket, which is a secret; null: it is in `file`, or is not shown."},
+    {"line", "string",
+     "The ticket or access token, a secret; null: it is in `file`, or is not shown."},
     {"lost_bytes", "bytes", "Output that the disk did not take."},
     {"lost_events", "integer", "Events that are no longer kept."},
+    {"made_for", "string", "Name of the access token, as its maker gave it."},
     {"match_index", "integer", "Last log entry that the voter has; null: not asked of the leader."},
     {"may_vote", "boolean", "The host, or hosts that join with the ticket, may become voters."},
     {"may_vouch", "boolean",
@@ -266,6 +271,7 @@ constexpr std::array<JsonField, 258> kFields = {{
     {"tickets", "objects", "Tickets, open or ended."},
     {"time_limit_ms", "ms", "Time limit of the job; null: none."},
     {"token", "string", "Fencing token of the attempt, EPOCH.INDEX; null: no job is there."},
+    {"token_rights", "strings", "What the access token may do: read, submit."},
     {"tolerates", "integer", "Voters that may fail before the quorum is lost."},
     {"transitions", "objects", "Each change of the job's state."},
     {"umask", "string", "File mask of the ranks, in octal."},

@@ -1,5 +1,5 @@
 #pragma once
-// JSON of users, teams and the rules of access, by the rules of view.h.
+// JSON of users, teams, the rules of access and access tokens, by the rules of view.h.
 
 #include <string>
 #include <vector>
@@ -17,5 +17,9 @@ std::string access_json(const UserList& list, const Response& answer);
 std::string users_changed_json(const std::vector<std::string>& changes, bool is_made);
 std::string user_removed_json(const std::string& name, const std::vector<std::string>& jobs_left,
                               const std::vector<std::string>& jobs_cancelled);
+
+std::string tokens_json(const std::vector<TokenInfo>& tokens, const Response& answer);
+/// A token that was made or revoked. "" = the line is in no file, or is not shown.
+std::string token_json(const TokenInfo& token, const std::string& line, const std::string& path);
 
 }  // namespace muster::agent

@@ -136,6 +136,16 @@ void FakeWorld::prepare_tickets() {
     written[path] = line;
     return ok();
   };
+  world_.tickets.make_access = [](const ClusterId&) {
+    return NewAccess{scheduler::AccessTokenId::from_bytes("access__________"), "hash",
+                     "line of the token"};
+  };
+  world_.tickets.read_access = [this](const std::string& path) -> Result<std::string> {
+    if (open_to_others.contains(path)) {
+      return Error{ErrorCode::kDenied, path + " is open to other users"};
+    }
+    return written[path];
+  };
   world_.tickets.why_stdout_is_open = [this] {
     return std::string(open_to_others.contains("stdout") ? "open to other users" : "");
   };
