@@ -13,6 +13,7 @@
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/array_snapshot.h"
 #include "scheduler/state/directory_snapshot.h"
+#include "scheduler/state/host_snapshot.h"
 #include "scheduler/state/popularity_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
 
@@ -72,83 +73,6 @@ E read_enum(Reader& in, E highest) {
 
 std::uint32_t read_u32(Reader& in) {
   return static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
-}
-
-/// Writes no element if there is no drain, else those of the drain.
-void write_drain(Encoder& out, const std::optional<HostDrain>& drain) {
-  if (!drain.has_value()) {
-    out.array(0);
-    return;
-  }
-  out.array(6)
-      .text(drain->by)
-      .text(drain->why)
-      .duration(drain->since)
-      .i64(drain->unix_ms)
-      .boolean(drain->requeues)
-      .duration(drain->requeue_at);
-}
-
-std::optional<HostDrain> read_drain(Reader list) {
-  if (list.left() == 0) {
-    return std::nullopt;
-  }
-  HostDrain drain;
-  drain.by = list.text();
-  drain.why = list.text();
-  drain.since = list.duration();
-  drain.unix_ms = list.i64();
-  drain.requeues = list.boolean();
-  drain.requeue_at = list.duration();
-  return drain;
-}
-
-Encoder encode_host(const HostRecord& host) {
-  Encoder out = section(Section::kHost, 24);
-  out.id(host.id).u64(index_of(host.number));
-  write(out, host.start);
-  out.text(host.boot_id).text(host.name).text(host.gpu_type);
-  write(out, host.gpus);
-  out.u64(host.cpus).u64(host.memory_mb).token(host.highest);
-  write(out, host.seen);
-  out.u64(static_cast<std::uint64_t>(host.verdict)).u64(static_cast<std::uint64_t>(host.health));
-  write(out, host.unhealthy_gpus);
-  write(out, host.quarantined);
-  out.boolean(host.has_namespaces).boolean(host.recovery.awaits_hello);
-  write(out, host.recovery.unadopted);
-  out.i64(host.unix_ms).boolean(host.is_removed);
-  write_drain(out, host.drain);
-  write(out, host.traits);
-  out.text(host.shortage);
-  return out;
-}
-
-HostRecord read_host(Reader& in) {
-  HostRecord host;
-  host.id = in.id<HostId>();
-  host.number = static_cast<HostNumber>(read_u32(in));
-  host.start = read_agent_start(in);
-  host.boot_id = in.text();
-  host.name = in.text();
-  host.gpu_type = in.text();
-  host.gpus = read_texts(in, kUuidBytesMax);
-  host.cpus = read_u32(in);
-  host.memory_mb = in.u64();
-  host.highest = in.token();
-  host.seen = read_agent_start(in);
-  host.verdict = read_enum(in, Verdict::kLeft);
-  host.health = read_enum(in, Health::kCordoned);
-  host.unhealthy_gpus = read_texts(in, kUuidBytesMax);
-  host.quarantined = read_texts(in, kUuidBytesMax);
-  host.has_namespaces = in.boolean();
-  host.recovery.awaits_hello = in.boolean();
-  host.recovery.unadopted = read_tokens(in);
-  host.unix_ms = in.i64();
-  host.is_removed = in.boolean();
-  host.drain = read_drain(in.array());
-  host.traits = read_host_traits(in);
-  host.shortage = in.text();
-  return host;
 }
 
 Encoder encode_attempt(const Attempt& attempt) {
@@ -516,7 +440,7 @@ std::string encoded(const Books& books) {
   }
   append(out, std::move(head));
   for (const auto& [id, host] : books.hosts.all()) {
-    append(out, encode_host(host));
+    append(out, host_document(host, number_of(Section::kHost)));
   }
   for (const auto& [token, attempt] : books.attempts.all()) {
     append(out, encode_attempt(attempt));
