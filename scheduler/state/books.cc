@@ -95,6 +95,7 @@ void check_invariants(const Books& books) {
   books.jobs.check();
   books.keys.check();
   books.usage.check();
+  books.audit.check();
   books.popularity.check();
   CHECK(books.attempts.live().size() <= books.attempts.all().size());
 }

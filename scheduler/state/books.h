@@ -12,6 +12,7 @@
 #include "scheduler/access/directory.h"
 #include "scheduler/state/array_book.h"
 #include "scheduler/state/attempt_book.h"
+#include "scheduler/state/audit_book.h"
 #include "scheduler/state/client_keys.h"
 #include "scheduler/state/epochs.h"
 #include "scheduler/state/gpu_book.h"
@@ -37,6 +38,7 @@ struct Books {
   RollBook roll;
   Directory directory;
   UsageBook usage;
+  AuditBook audit;
   Popularity popularity;
   StateSizes sizes;  ///< Derived.
 };

@@ -12,9 +12,9 @@
 
 namespace muster::scheduler {
 
-/// Limits in bytes. Together 200 MiB of the 256; the rest is for hosts, live attempts, hosts left
-/// out and the least of histories. The same at all voters: another number needs another
-/// kStateHashForm.
+/// Limits in bytes. Together 200 MiB of the 256; the rest is for the audit (kAuditBytesMax), hosts,
+/// live attempts, hosts left out and the least of histories. The same at all voters: another number
+/// needs another kStateHashForm.
 struct KeptBytesMax {
   /// Jobs that have not ended; beyond it the log refuses submits.
   std::size_t unfinished_jobs = 64 << 20;

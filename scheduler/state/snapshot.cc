@@ -12,6 +12,7 @@
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/array_snapshot.h"
+#include "scheduler/state/audit_snapshot.h"
 #include "scheduler/state/directory_snapshot.h"
 #include "scheduler/state/host_snapshot.h"
 #include "scheduler/state/popularity_snapshot.h"
@@ -37,8 +38,9 @@ enum class Section : std::uint8_t {
   kArray = 11,
   kPopularity = 12,
   kDirectory = 13,
+  kAudit = 14,
 };
-constexpr std::uint64_t kSnapshotVersion = 5;
+constexpr std::uint64_t kSnapshotVersion = 6;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
@@ -310,6 +312,7 @@ struct Parts {
   std::map<std::string, Ticket> tickets;
   RollKeys roll_keys;
   DirectoryParts directory;
+  AuditParts audit;
 };
 
 void read_head(Reader& in, Parts& parts) {
@@ -326,7 +329,7 @@ void read_head(Reader& in, Parts& parts) {
 
 /// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kDirectory)) {
+  switch (read_enum(in, Section::kAudit)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -390,6 +393,9 @@ bool read_document(Reader& in, Parts& parts) {
       break;
     case Section::kDirectory:
       read_directory(in, parts.directory);
+      break;
+    case Section::kAudit:
+      read_audit(in, parts.audit);
       break;
   }
   return in.ok();
@@ -486,6 +492,7 @@ std::string encoded(const Books& books) {
     append(out, std::move(document));
   }
   append_all(out, directory_documents(books.directory, number_of(Section::kDirectory)));
+  append_all(out, audit_documents(books.audit, number_of(Section::kAudit)));
   return out;
 }
 
@@ -511,6 +518,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.roll =
       RollBook(std::move(parts->enrolled), std::move(parts->tickets), std::move(parts->roll_keys));
   books.directory = std::move(parts->directory).whole();
+  books.audit = std::move(parts->audit).whole();
   books.sizes = StateSizes(kept_max);
   derive(books);
   return books;

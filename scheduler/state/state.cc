@@ -8,6 +8,7 @@
 #include "gossip/base/check.h"
 #include "scheduler/state/access_rules.h"
 #include "scheduler/state/attempt_facts.h"
+#include "scheduler/state/audit_rules.h"
 #include "scheduler/state/decision.h"
 #include "scheduler/state/enrolment.h"
 #include "scheduler/state/forgetting.h"
@@ -111,12 +112,16 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms) {
   Step step{books_, index, unix_ms};
   books_.applied = index;
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
+  std::optional<AuditLine> line = audited(books_, entry);
   if (std::string denied = why_denied(books_, entry); denied.empty()) {
     std::visit(Hear{step}, entry);
   } else {
     step.reject(ErrorCode::kDenied, std::move(denied));
   }
   settle_arrays(step);
+  if (line.has_value()) {
+    add_to_audit(step, *std::move(line));
+  }
   if (!step.result.rejected.empty()) {
     step.result.events.push_back({Severity::kDebug,
                                   "entry_rejected",

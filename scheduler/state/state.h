@@ -131,6 +131,8 @@ class State {
   const KeptBytes& kept() const { return books_.sizes.bytes(); }
   /// GPU time of users by day, of GPUs that were given back; the reader adds GPUs that are held.
   const UsageBook& usage() const { return books_.usage; }
+  /// The newest changes and refusals of persons, a line each.
+  const AuditBook& audit() const { return books_.audit; }
   /// The usual requests, as placement sees them.
   const Usual& usual() const { return books_.popularity.usual(); }
 

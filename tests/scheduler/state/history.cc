@@ -12,6 +12,8 @@ constexpr std::uint64_t kKeysRepeated = 8;  ///< How far back a repeated client 
 constexpr std::uint64_t kAttemptsRecent = 6;
 /// Longer than client keys live.
 constexpr std::uint64_t kQuietHours = 24 * 8;
+/// A person: each of her orders leaves a line in the audit.
+const Subject kAlice{"alice@host1", "alice", host_id(1)};
 
 template <class Map>
 auto nth(const Map& map, std::uint64_t position) {
@@ -87,15 +89,15 @@ entry::Submit History::draw_submit() {
 
 entry::Cancel History::draw_cancel(const State& state) {
   if (state.jobs().empty() || one_in(8)) {
-    return {JobId(1'000'000), "alice"};
+    return {JobId(1'000'000), kAlice};
   }
-  return {nth(state.jobs(), rng_.below(state.jobs().size()))->first, "alice"};
+  return {nth(state.jobs(), rng_.below(state.jobs().size()))->first, kAlice};
 }
 
 /// Orders of operators about jobs and hosts; those about jobs mostly name one that holds GPUs.
 Entry History::draw_order(const State& state) {
   if (one_in(4) && state.live().empty()) {
-    return entry::Fence{host_id(1 + rng_.below(kHosts)), "alice"};
+    return entry::Fence{host_id(1 + rng_.below(kHosts)), kAlice};
   }
   if (one_in(4)) {
     return draw_of_host(state);
@@ -105,16 +107,16 @@ Entry History::draw_order(const State& state) {
     const Attempt& attempt = *state.attempt(*nth(state.live(), rng_.below(state.live().size())));
     job = attempt.job;
     if (one_in(4)) {
-      return entry::Fence{attempt.members[rng_.below(attempt.members.size())].member.host, "alice"};
+      return entry::Fence{attempt.members[rng_.below(attempt.members.size())].member.host, kAlice};
     }
   }
   const Job* known = state.job(job);
   const std::uint32_t attempts = known == nullptr ? 0 : known->life.attempts;
   if (known != nullptr && known->life.state == JobState::kSuspended) {
-    return entry::Resume{job, "alice"};
+    return entry::Resume{job, kAlice};
   }
-  return one_in(2) ? Entry(entry::Suspend{job, "alice"})
-                   : entry::Requeue{job, one_in(3) ? 0 : attempts, "alice"};
+  return one_in(2) ? Entry(entry::Suspend{job, kAlice})
+                   : entry::Requeue{job, one_in(3) ? 0 : attempts, kAlice};
 }
 
 /// Orders of operators about hosts and the queue.
@@ -122,20 +124,20 @@ Entry History::draw_of_host(const State& state) {
   const HostId host = host_id(1 + rng_.below(kHosts + 1));
   for (const auto& [id, record] : state.hosts()) {
     if (!record.is_reachable() && state.tokens_on(id).empty() && one_in(8)) {
-      return entry::RemoveHost{id, "alice"};
+      return entry::RemoveHost{id, kAlice};
     }
   }
   switch (rng_.below(5)) {
     case 0:
-      return entry::Drain{host, {"alice"}, "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
+      return entry::Drain{host, kAlice, "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
     case 1:
-      return entry::RemoveHost{host, "alice"};
+      return entry::RemoveHost{host, kAlice};
     case 2:
-      return entry::Fence{host, {"alice"}, true, state.tokens_on(host)};
+      return entry::Fence{host, kAlice, true, state.tokens_on(host)};
     case 3:
-      return entry::Edit{draw_cancel(state).job, static_cast<std::int32_t>(rng_.below(3)), "alice"};
+      return entry::Edit{draw_cancel(state).job, static_cast<std::int32_t>(rng_.below(3)), kAlice};
     default:
-      return entry::Undrain{host, "alice"};
+      return entry::Undrain{host, kAlice};
   }
 }
 

@@ -49,6 +49,7 @@ struct Tally {
   std::uint64_t attempts_forgotten = 0;
   std::uint64_t histories_shortened = 0;
   std::uint64_t keys_lost = 0;
+  std::uint64_t audited = 0;
   EdgeCounts edges;
 };
 
@@ -85,6 +86,7 @@ class Replay {
 
   void finish() {
     state_.check_everything();
+    tally_.audited += state_.audit().last();
     const std::string expected = state_.encode();
     each_copy([&](State& copy) {
       copy.check_everything();
@@ -174,6 +176,7 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
   EXPECT_GT(tally.usual_changed, kHistories / 2);
   EXPECT_GT(tally.keys_repeated, 100U);
   EXPECT_GT(tally.keys_forgotten, 0U);
+  EXPECT_GT(tally.audited, kHistories);
   for (const std::string_view edge : tally.edges.unreached()) {
     ADD_FAILURE() << "no history took the edge " << edge;
   }
