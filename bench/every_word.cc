@@ -140,6 +140,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kStats:
     case Verb::kWhoami:
     case Verb::kUsers:
+    case Verb::kAudit:
       break;
   }
   return "";

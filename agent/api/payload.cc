@@ -3,6 +3,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "agent/api/audit.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
@@ -87,6 +88,19 @@ void fields(A& a, EventInfo& v) {
 template <class A>
 void fields(A& a, EventsPage& v) {
   a(v.events, v.lost, trailing(v.last));
+}
+template <class A>
+void fields(A& a, AuditQuery& v) {
+  a(v.after, v.newest, v.since_ms, v.user, v.verb);
+}
+template <class A>
+void fields(A& a, AuditInfo& v) {
+  a(v.number, v.index, v.unix_ms, v.by, v.user, v.host, v.host_name, v.told_by, v.proof, v.verb,
+    v.object, v.outcome, v.why);
+}
+template <class A>
+void fields(A& a, AuditPage& v) {
+  a(v.lines, v.next, v.first, v.last, v.is_own);
 }
 template <class A>
 void fields(A& a, Contact& v) {
@@ -522,6 +536,8 @@ MUSTER_PAYLOAD(HostList);
 MUSTER_PAYLOAD(QuorumInfo);
 MUSTER_PAYLOAD(EventsQuery);
 MUSTER_PAYLOAD(EventsPage);
+MUSTER_PAYLOAD(AuditQuery);
+MUSTER_PAYLOAD(AuditPage);
 MUSTER_PAYLOAD(HostRef);
 MUSTER_PAYLOAD(FoundArgs);
 MUSTER_PAYLOAD(EnterArgs);

@@ -66,7 +66,8 @@ enum class Verb : std::uint8_t {
   kWhoami = 48,       ///< -> WhoamiInfo
   kUsers = 49,        ///< UsersQuery, or nothing for the first page -> UserList
   kChangeUsers = 50,  ///< DirectoryArgs -> nothing
-  // 51 and 52 are kept for signed words and the audit.
+  // 51 is kept for signed words.
+  kAudit = 52,      ///< AuditQuery, or nothing for the oldest lines -> AuditPage
   kMakeToken = 53,  ///< TokenArgs -> nothing
   kEndToken = 54,   ///< TokenRef -> nothing
   kTokens = 55,     ///< TokensQuery, or nothing for the asker's own -> TokenList

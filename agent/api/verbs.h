@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/api/audit.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
@@ -181,6 +182,7 @@ inline constexpr VerbRow kTable[] = {
     {kUsers, "users", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, may_take<UsersQuery>},
     {kChangeUsers, "change_users", kLeader, kChanges, kOrder, kMembers, kVouched, kMayManageUsers,
      takes<DirectoryArgs>},
+    {kAudit, "audit", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, may_take<AuditQuery>},
     {kMakeToken, "make_token", kLeader, kChanges, kOrder, kMembers, kVouched, kMayMakeTokens,
      takes<TokenArgs>},
     {kEndToken, "end_token", kLeader, kChanges, kOrder, kMembers, kVouched, kMayMakeTokens,

@@ -6,6 +6,7 @@
 
 #include "agent/api/verbs.h"
 #include "agent/front/array_model.h"
+#include "agent/front/audit_model.h"
 #include "agent/front/job_sight.h"
 #include "agent/front/read_model.h"
 #include "agent/front/use_model.h"
@@ -391,6 +392,20 @@ Response tokens_answer(const NodeView& node, const Request& request, const std::
                                               cluster_time_of(node))));
 }
 
+Response audit_answer(const NodeView& node, const Request& request, const std::string&) {
+  auto query = decode_payload<AuditQuery>(request.arguments).value_or(AuditQuery());
+  const scheduler::State& state = node.seat.state();
+  bool is_own = false;
+  if (std::string why = why_not_audit(state.directory(), request.user, query, is_own);
+      !why.empty()) {
+    return bad(node, ResponseStatus::kDenied, std::move(why));
+  }
+  AuditPage page = audit_page(state.audit(), query, node.wall_clock.unix_ms(node.now),
+                              [&](HostId host) { return node.hosts.addresses().name(host); });
+  page.is_own = is_own;
+  return good(node, encode_payload(page));
+}
+
 Response host_uses_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto query = decode_payload<HostsQuery>(request.arguments).value_or(HostsQuery());
   return good(node,
@@ -492,6 +507,7 @@ constexpr StateRow kFromState[] = {
     {Verb::kTickets, tickets_answer},
     {Verb::kUsers, users_answer},
     {Verb::kTokens, tokens_answer},
+    {Verb::kAudit, audit_answer},
 };
 static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
   return is(verb, Answerer::kVoter) || is(verb, Answerer::kVoterOrAsked) ||

@@ -1,4 +1,4 @@
-// muster events: what a host noticed and did, the newest ones.
+// muster events: what a host noticed and did, the newest ones; with --audit what persons did.
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +11,7 @@
 #include "cli/kit/host_name.h"
 #include "cli/kit/job_choice.h"
 #include "cli/kit/text.h"
+#include "cli/verbs/audit_lines.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -44,12 +45,20 @@ class Events final : public Verb {
     options.value(
         "--level", [this](const std::string& given) { return take_level(given); },
         "Print only events of this level and worse: " + join(levels()), "LEVEL");
+    options.flag("--audit", is_audit_,
+                 "Print the changes and refusals of persons in the cluster instead, by the log");
+    options.text("--user", audit_.user, "With --audit: print only lines of this user", "NAME");
+    options.text("--verb", audit_.verb,
+                 "With --audit: print only lines of this verb, as submit or cancel", "VERB");
     options.list("--event", query_.names, "Print only events of this name; repeatable", "NAME");
     common_.describe(options);
     options.example("muster events --host gpu17 --level warn -f");
   }
 
   int run(Session& session) override {
+    if (is_audit_ || audit_ != agent::AuditQuery()) {
+      return run_audit(session);
+    }
     if (!job_.empty()) {
       return show_job(session);
     }
@@ -76,6 +85,19 @@ class Events final : public Verb {
   }
 
  private:
+  /// From the log, as the history of a job.
+  int run_audit(Session& session) {
+    const bool has_others = follow_ || !job_.empty() || !host_.empty() || !query_.names.empty() ||
+                            !query_.severity.empty();
+    if (!is_audit_ || has_others) {
+      return session.fail(ResponseStatus::kUsage,
+                          is_audit_ ? "--audit works only with --user, --verb, --since and -n"
+                                    : "--user and --verb work only with --audit");
+    }
+    audit_.since_ms = static_cast<std::uint64_t>(to_ms(since_));
+    return show_audit(session, audit_, lines_.value_or(kEventsShown));
+  }
+
   /// From the log, so any node says the same.
   int show_job(Session& session) const {
     const auto number = parse_job(job_);
@@ -236,6 +258,8 @@ class Events final : public Verb {
   HostId target_;
   std::string followed_;  ///< The host whose events were shown.
   agent::EventsQuery query_;
+  bool is_audit_ = false;
+  agent::AuditQuery audit_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/audit.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
@@ -48,7 +49,7 @@ TEST(Payload, EachFieldOfEachPayloadComesBack) {
       QuorumWish, FenceArgs, RecoverArgs, RecoveryInfo, JobsQuery, JobList, JobDetail, WhyInfo,
       DrainArgs, EditArgs, HostUseList, HostDetail, UsageQuery, UsageList, OutputQuery, OutputChunk,
       StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, WhoamiInfo, UsersQuery, UserList,
-      TokenArgs, TokenRef, TokensQuery, TokenList>();
+      TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage>();
 }
 
 TEST(Payload, SpecificationsAndBytesThatAreNoTextComeBack) {

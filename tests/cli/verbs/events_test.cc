@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/audit.h"
 #include "agent/api/events.h"
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
@@ -43,6 +44,68 @@ TEST(Events, Json) {
             R"("text":"host_joined name=b","name":"host_joined","unix_ms":1700000000123}],)"
             R"("lost_events":3,"last_sequence":7,"answered_by":"a","age_ms":0})"
             "\n");
+}
+
+agent::AuditInfo audit_line(std::uint64_t number, const std::string& outcome,
+                            const std::string& why) {
+  agent::AuditInfo line;
+  line.number = number;
+  line.index = LogIndex(40 + number);
+  line.unix_ms = 1'700'000'000'123;
+  line.by = "ann@n1";
+  line.user = "ann";
+  line.host_name = "n1";
+  line.proof = "host";
+  line.verb = "cancel";
+  line.object = "job 12";
+  line.outcome = outcome;
+  line.why = why;
+  return line;
+}
+
+TEST(Events, AuditPrintsLinesOfThePagesTogether) {
+  FakeWorld world;
+  agent::AuditPage first{{audit_line(7, "done", "")}, 7, 1, 9, false};
+  agent::AuditPage second{
+      {audit_line(8, "refused", "not_found"), audit_line(9, "denied", "denied")}, 0, 1, 9, false};
+  second.lines[1].told_by = "n2";
+  world.answers_in_turn({answer_with(first), answer_with(second)});
+  EXPECT_EQ(world.output_of({"events", "--audit", "--user", "ann", "--verb", "cancel", "-n", "0"}),
+            "TIME                 USER  HOST  VERB    OBJECT  OUTCOME\n"
+            "2023-11-14 22:13:20  ann   n1    cancel  job 12  done\n"
+            "2023-11-14 22:13:20  ann   n1    cancel  job 12  refused: not found\n"
+            "2023-11-14 22:13:20  ann   n1    cancel  job 12  denied (told by n2)\n");
+  EXPECT_EQ(world.requests().at(0).verb, agent::Verb::kAudit);
+  const auto query = agent::decode_payload<agent::AuditQuery>(world.requests().at(1).arguments);
+  EXPECT_EQ(query, (agent::AuditQuery{7, 0, 0, "ann", "cancel"}));
+}
+
+TEST(Events, AuditSaysThatItShowsOwnLines) {
+  FakeWorld world;
+  world.answers(answer_with(agent::AuditPage{{}, 0, 0, 0, true}));
+  EXPECT_EQ(world.output_of({"events", "--audit"}), "");
+  EXPECT_EQ(
+      world.err(),
+      "muster: these are your own lines: operators and administrators see those of all users\n"
+      "muster: the audit has no such line\n");
+}
+
+TEST(Events, AuditJson) {
+  FakeWorld world;
+  world.answers(answer_with(agent::AuditPage{{audit_line(7, "done", "")}, 0, 3, 7, false}));
+  EXPECT_EQ(world.output_of({"events", "--audit", "--json"}),
+            R"({"audit":[{"audit_number":7,"unix_ms":1700000000123,"index":47,"by":"ann@n1",)"
+            R"("user":"ann","host":"n1","host_id":null,"told_by":null,"proof":"host",)"
+            R"("verb":"cancel","object":"job 12","outcome":"done","why":null}],)"
+            R"("first_audit_number":3,"last_audit_number":7,"answered_by":"a","age_ms":0})"
+            "\n");
+}
+
+TEST(Events, AuditTakesOnlyItsOwnFilters) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"events", "--audit", "--level", "warn"}), 2);
+  EXPECT_EQ(world.run({"events", "--audit", "-f"}), 2);
+  EXPECT_EQ(world.run({"events", "--user", "ann"}), 2);
 }
 
 agent::EventsQuery query_of(const FakeWorld& world, std::size_t request) {
