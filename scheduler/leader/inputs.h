@@ -96,6 +96,10 @@ struct RollMet {
   std::optional<entry::FoundDirectory> directory{};
   bool is_empty() const { return records.empty() && !rotation && !authority && !directory; }
 };
+/// Refused requests that a host reports, for the audit. The log takes a batch once.
+struct NotesMet {
+  entry::NoteRequests batch;
+};
 }  // namespace input
 
 }  // namespace muster::scheduler

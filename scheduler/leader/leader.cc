@@ -60,6 +60,10 @@ void Leader::on_roll_met(const StepContext& step, const input::RollMet& fact) {
   }
 }
 
+void Leader::on_notes_met(const StepContext& step, const input::NotesMet& fact) {
+  proposals_.propose(step, fact.batch);
+}
+
 void Leader::tick(const StepContext& step) {
   desk_.tick(step);
   resends_.say_due(step);

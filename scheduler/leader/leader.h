@@ -39,6 +39,7 @@ class Leader {
   void on_submit(const StepContext& step, input::ClientSubmit& fact);
   void on_order(const StepContext& step, input::ClientOrder& fact);
   void on_roll_met(const StepContext& step, const input::RollMet& fact);
+  void on_notes_met(const StepContext& step, const input::NotesMet& fact);
   // The views are in `step.seen`; these calls say which of them changed.
   void on_host_view(const StepContext& step, const HostId& host) {
     reconciler_.on_host_view(step, host);

@@ -68,6 +68,11 @@ void Scheduler::step(Instant now, Input input) {
                           if (leader_.has_value()) {
                             leader_->on_roll_met(step(now), fact);
                           }
+                        },
+                        [&](const input::NotesMet& fact) {
+                          if (leader_.has_value()) {
+                            leader_->on_notes_met(step(now), fact);
+                          }
                         }},
              input);
   if (leader_.has_value()) {

@@ -41,7 +41,7 @@ class Scheduler {
       std::variant<input::Applied, input::Restored, input::LeadershipChanged,
                    input::AgentMessageReceived, input::HostViewChanged, input::StormChanged,
                    input::VotersQuiet, input::WallClockSet, input::MajorityRound,
-                   input::ClientSubmit, input::ClientOrder, input::RollMet>;
+                   input::ClientSubmit, input::ClientOrder, input::RollMet, input::NotesMet>;
   using Output = SchedulerOutput;
 
   Scheduler(SchedulerConfig config, State state, Instant now);

@@ -390,6 +390,9 @@ void write_entry(Header& header, const entry::MakeAccessToken& fact) {
 void write_entry(Header& header, const entry::EndAccessToken& fact) {
   write(begin(header, EntryKind::kEndAccessToken, kEndAccessTokenElements), fact);
 }
+void write_entry(Header& header, const entry::NoteRequests& fact) {
+  write(begin(header, EntryKind::kNoteRequests, kNoteRequestsElements), fact);
+}
 
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
@@ -457,6 +460,8 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
       return read_make_access_token(in);
     case EntryKind::kEndAccessToken:
       return read_end_access_token(in);
+    case EntryKind::kNoteRequests:
+      return read_note_requests(in);
   }
   return std::nullopt;
 }
@@ -495,6 +500,7 @@ constexpr EntryKind kKinds[] = {
     EntryKind::kChangeDirectory,
     EntryKind::kMakeAccessToken,
     EntryKind::kEndAccessToken,
+    EntryKind::kNoteRequests,
 };
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 

@@ -52,7 +52,7 @@ enum class EntryKind : std::uint8_t {
   kReplaceAuthority = 28,
   kFoundDirectory = 29,
   kChangeDirectory = 30,
-  // 31 is kept for refusals.
+  kNoteRequests = 31,
   kMakeAccessToken = 32,
   kEndAccessToken = 33,
 };
@@ -319,13 +319,15 @@ struct RemoveHost {
 
 }  // namespace entry
 
-using Entry = std::variant<
-    entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick, entry::Decide,
-    entry::Ready, entry::Start, entry::Stop, entry::Finish, entry::Abort, entry::Condemn,
-    entry::Pardon, entry::Expire, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
-    entry::Adopt, entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-    entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
-    entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken>;
+using Entry =
+    std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
+                 entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
+                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
+                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
+                 entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
+                 entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
+                 entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken,
+                 entry::EndAccessToken, entry::NoteRequests>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

@@ -88,6 +88,28 @@ UserChange read_user(gossip::Reader& outer) {
   return user;
 }
 
+std::string_view cut_note(const std::string& text) {
+  return std::string_view(text).substr(0, kNoteTextBytesMax);
+}
+
+void write_note(gossip::Encoder& out, const RequestNote& note) {
+  out.array(5);
+  write(out, note.by);
+  out.text(cut_note(note.verb)).text(cut_note(note.object));
+  out.boolean(note.was_done).text(cut_note(note.why));
+}
+
+RequestNote read_note(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  RequestNote note;
+  note.by = read_subject(in);
+  note.verb = in.text(kNoteTextBytesMax);
+  note.object = in.text(kNoteTextBytesMax);
+  note.was_done = in.boolean();
+  note.why = in.text(kNoteTextBytesMax);
+  return note;
+}
+
 }  // namespace
 
 std::string_view text_of(UserRole role) {
@@ -155,6 +177,25 @@ void write(gossip::Encoder& out, const entry::FoundDirectory& fact) {
 void write(gossip::Encoder& out, const entry::ChangeDirectory& fact) {
   write(out, fact.change);
   write(out, fact.by);
+}
+
+void write(gossip::Encoder& out, const entry::NoteRequests& fact) {
+  out.id(fact.host).u64(fact.generation).u64(fact.batch).array(fact.notes.size());
+  for (const RequestNote& note : fact.notes) {
+    write_note(out, note);
+  }
+}
+
+entry::NoteRequests read_note_requests(gossip::Reader& in) {
+  entry::NoteRequests fact;
+  fact.host = in.id<HostId>();
+  fact.generation = in.u64();
+  fact.batch = in.u64();
+  gossip::Reader notes = in.array_at_most(kNotesMax);
+  while (notes.ok() && notes.left() > 0) {
+    fact.notes.push_back(read_note(notes));
+  }
+  return fact;
 }
 
 entry::FoundDirectory read_found_directory(gossip::Reader& in) {

@@ -1,6 +1,7 @@
 #pragma once
 // Users in the log: the person that gave an order, the roles, changes of users, teams and rules of
-// access, and access tokens. scheduler/access/directory.h says what such a change does.
+// access, access tokens, and what hosts report of refused requests. scheduler/access/directory.h
+// says what such a change does.
 
 #include <cstddef>
 #include <cstdint>
@@ -90,8 +91,31 @@ inline constexpr Duration kTokenTtlMax = std::chrono::hours(24 * 366);
 inline constexpr std::size_t kTokenLabelBytesMax = 64;
 /// A limit for readers: a hash has gossip::kSha256Bytes.
 inline constexpr std::size_t kTokenHashBytesMax = 64;
+/// A request that made no entry of its own: a host refused it, or showed the output of a user to
+/// another one.
+struct RequestNote {
+  Subject by;             ///< "" = several persons.
+  std::string verb;       ///< As entries name it; "" = several.
+  std::string object;     ///< "job 12"; "" = none, or not known.
+  bool was_done = false;  ///< False: the person had no right to it.
+  std::string why;        ///< A sentence, for people; the writer cuts it.
+  bool operator==(const RequestNote&) const = default;
+};
+/// Notes of one batch.
+inline constexpr std::size_t kNotesMax = 100;
+inline constexpr std::size_t kNoteTextBytesMax = 256;
 
 namespace entry {
+
+/// Requests that a host refused or showed output to. A batch counts once: it does nothing unless it
+/// is above the last batch of that host.
+struct NoteRequests {
+  HostId host;                   ///< The host that reports.
+  std::uint64_t generation = 0;  ///< Of its agent.
+  std::uint64_t batch = 0;       ///< From 1; counted by one life of the agent.
+  std::vector<RequestNote> notes;
+  bool operator==(const NoteRequests&) const = default;
+};
 
 /// The directory begins with one administrator. Does nothing if it has begun.
 struct FoundDirectory {
@@ -139,5 +163,9 @@ entry::FoundDirectory read_found_directory(gossip::Reader& in);
 entry::ChangeDirectory read_change_directory(gossip::Reader& in);
 entry::MakeAccessToken read_make_access_token(gossip::Reader& in);
 entry::EndAccessToken read_end_access_token(gossip::Reader& in);
+inline constexpr std::size_t kNoteRequestsElements = 4;
+void write(gossip::Encoder& out, const entry::NoteRequests& fact);
+/// Fails the reader beyond the limits above.
+entry::NoteRequests read_note_requests(gossip::Reader& in);
 
 }  // namespace muster::scheduler

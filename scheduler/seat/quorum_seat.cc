@@ -11,7 +11,6 @@
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
-#include "scheduler/seat/log_gate.h"
 #include "scheduler/seat/seat_messages.h"
 
 namespace muster::scheduler {
@@ -106,6 +105,10 @@ void QuorumSeat::step(Instant now, Input fact) {
       [&](input::ClientSubmit& each) { return on_submit(now, each); },
       [&](input::ClientOrder& each) { return on_order(now, each); },
       [&](input::RollMet& each) { return on_roll_met(now, each); },
+      [&](input::NotesMet& each) {
+        return takes(now, EntryKind::kNoteRequests) &&
+               (scheduler_.step(now, std::move(each)), true);  // Else the batch comes again.
+      },
       [&](const input::GiveWay&) { return leads() && to_raft(Raft::Transfer{}); },
       [&](const input::ChangeQuorum& each) {
         CHECK(raft_.has_value());

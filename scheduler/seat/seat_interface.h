@@ -80,7 +80,8 @@ using SeatInput =
                  input::LinkReset, FirstQuorum::FoundersKnown, input::HostViewChanged,
                  input::StormChanged, input::WallClockSet, input::OwnDiskLate, input::QuorumHeard,
                  input::ClientSubmit, input::ClientOrder, input::GiveWay, input::ChangeQuorum,
-                 input::RollMet, input::HostsSeen, input::Read, input::EpochMet, input::Recover>;
+                 input::RollMet, input::NotesMet, input::HostsSeen, input::Read, input::EpochMet,
+                 input::Recover>;
 
 struct SeatSend {
   HostId to;

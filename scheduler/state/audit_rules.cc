@@ -150,4 +150,25 @@ void add_to_audit(Step& step, AuditLine line) {
   step.books.audit.add(std::move(line));
 }
 
+void on_note_requests(Step& step, const entry::NoteRequests& fact) {
+  if (!step.books.audit.take_batch(fact.host, {fact.generation, fact.batch})) {
+    return;  // The leader heard it twice.
+  }
+  for (const RequestNote& note : fact.notes) {
+    AuditLine line;
+    line.unix_ms = step.unix_ms;
+    line.index = step.index;
+    line.by = note.by.name;
+    line.user = note.by.user;
+    line.host = note.by.host;
+    line.told_by = fact.host;
+    line.proof = proof_of(note.by);
+    line.outcome = note.was_done ? AuditOutcome::kDone : AuditOutcome::kDenied;
+    line.verb = note.verb;
+    line.object = note.object;
+    line.why = note.why;
+    step.books.audit.add(std::move(line));
+  }
+}
+
 }  // namespace muster::scheduler

@@ -15,5 +15,6 @@ namespace muster::scheduler {
 std::optional<AuditLine> audited(const Books& books, const Entry& entry);
 /// Adds the line, once the entry was applied.
 void add_to_audit(Step& step, AuditLine line);
+void on_note_requests(Step& step, const entry::NoteRequests& fact);
 
 }  // namespace muster::scheduler

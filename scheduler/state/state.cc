@@ -75,6 +75,7 @@ struct Hear {
   void operator()(const entry::ChangeDirectory& fact) const { on_change_directory(step, fact); }
   void operator()(const entry::MakeAccessToken& fact) const { on_make_access_token(step, fact); }
   void operator()(const entry::EndAccessToken& fact) const { on_end_access_token(step, fact); }
+  void operator()(const entry::NoteRequests& fact) const { on_note_requests(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {

@@ -80,7 +80,12 @@ std::vector<Entry> every_entry() {
           entry::FoundDirectory{"ann"},
           entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}},
           entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
-          entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}}};
+          entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}},
+          entry::NoteRequests{host,
+                              3,
+                              4,
+                              {{{"ann@a", "ann", host}, "drain", "host b", false, "only operators"},
+                               {{}, "", "", true, "7 more requests"}}}};
 }
 
 std::vector<AgentMessage> every_message() {

@@ -196,8 +196,40 @@ TEST(Audit, WhatALeaderDoesByItselfLeavesNoLine) {
   EXPECT_EQ(log.state.audit().last(), before);
 }
 
+entry::NoteRequests batch_of(std::uint64_t number, std::uint64_t generation = 1) {
+  entry::NoteRequests batch;
+  batch.host = host_id(5);
+  batch.generation = generation;
+  batch.batch = number;
+  batch.notes = {{Audited::person("ann"), "drain", "host n2", false, "only operators"},
+                 {Audited::person("root"), "output", "job 1", true, "output of user ann"},
+                 {{}, "", "", false, "7 more requests"}};
+  return batch;
+}
+
+TEST(Audit, ABatchOfRefusalsLeavesItsLinesOnce) {
+  Audited log;
+  log.apply(batch_of(1));
+  ASSERT_EQ(log.state.audit().lines().size(), 4U);
+  const AuditLine& line = log.state.audit().lines()[1];
+  EXPECT_EQ(line.told_by, host_id(5));
+  EXPECT_EQ(line.host, host_id(1));
+  EXPECT_EQ(line.user + " " + line.verb + " " + line.object, "ann drain host n2");
+  EXPECT_EQ(line.outcome, AuditOutcome::kDenied);
+  EXPECT_EQ(line.why, "only operators");
+  EXPECT_EQ(log.state.audit().lines()[2].outcome, AuditOutcome::kDone);
+  log.apply(batch_of(1));
+  EXPECT_EQ(log.state.audit().last(), 4U) << "the leader heard it twice";
+  log.apply(batch_of(2));
+  log.apply(batch_of(1));
+  EXPECT_EQ(log.state.audit().last(), 7U);
+  log.apply(batch_of(1, 2));
+  EXPECT_EQ(log.state.audit().last(), 10U) << "another life of the agent counts from 1";
+}
+
 TEST(Audit, ASnapshotHasIt) {
   Audited log;
+  log.apply(batch_of(1));
   for (int i = 0; i < 50; ++i) {
     log.apply(entry::Suspend{JobId(static_cast<std::uint64_t>(1 + i % 3)), Audited::person("ann")});
   }
@@ -205,7 +237,8 @@ TEST(Audit, ASnapshotHasIt) {
   const Result<State> copy = State::decode(bytes);
   ASSERT_TRUE(copy.has_value()) << copy.error().text;
   EXPECT_EQ(copy->audit().lines(), log.state.audit().lines());
-  EXPECT_EQ(copy->audit().last(), 51U);
+  EXPECT_EQ(copy->audit().last(), 54U);
+  EXPECT_EQ(copy->audit().batches(), log.state.audit().batches());
   EXPECT_EQ(copy->audit().bytes(), log.state.audit().bytes());
   EXPECT_EQ(copy->encode(), bytes);
   EXPECT_EQ(copy->digest(), log.state.digest());
