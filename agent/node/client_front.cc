@@ -42,6 +42,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     return Heard::kCopy;  // The sender may not ask: dropped.
   }
   if (std::string why = why_denied(sender, own.clients.login); !why.empty()) {
+    notes_.count_stranger();
     answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(why)));
     return Heard::kTaken;
   }
@@ -67,6 +68,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     denied = why_not_through(reach.node, *request, asker);
   }
   if (!denied.empty()) {
+    notes_.count_stranger();
     answer(reach, asker, bad(reach.node, ResponseStatus::kDenied, std::move(denied)));
     return Heard::kTaken;
   }
@@ -101,9 +103,27 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
 bool ClientFront::lets_user(const ClientReach& reach, const Asker& asker, const Request& request) {
   const auto refusal = why_not_of_user(reach.node, request, asker);
   if (refusal.has_value()) {
+    if (refusal->status == ResponseStatus::kDenied) {
+      note(reach.node, asker, request, false, refusal->text);
+    }
     answer(reach, asker, *refusal);
   }
   return !refusal.has_value();
+}
+
+void ClientFront::note(const NodeView& node, const Asker& asker, const Request& request,
+                       bool was_done, std::string why) {
+  if (directory_of(node).user(request.user).role == scheduler::UserRole::kNone) {
+    notes_.count_stranger();
+    return;
+  }
+  scheduler::RequestNote note{asker.by, std::string(find_verb(request.verb)->name),
+                              object_of(node, request), was_done, std::move(why)};
+  if (was_done) {
+    notes_.note_read(node.now, std::move(note));
+  } else {
+    notes_.note(node.now, std::move(note));
+  }
 }
 
 bool ClientFront::take_join(const RequestReach& reach, Question& question) {
@@ -454,8 +474,12 @@ void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& rea
                                 open->request, read.owner)
             : "";
     if (!denied.empty()) {
+      note(reach.node, open->asker, open->request, false, denied);
       answer(reach, open->asker, bad(reach.node, ResponseStatus::kDenied, denied));
       return;
+    }
+    if (read.chunk.has_value() && read.owner.user != open->request.user) {
+      note(reach.node, open->asker, open->request, true, "output of user " + read.owner.user);
     }
     answer(reach, open->asker,
            read.chunk.has_value()

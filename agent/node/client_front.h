@@ -15,6 +15,7 @@
 
 #include "agent/api/request.h"
 #include "agent/front/client_desk.h"
+#include "agent/front/request_notes.h"
 #include "agent/node/client_reply.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/node_view.h"
@@ -84,6 +85,10 @@ class ClientFront {
   /// Gives up questions whose time has run out.
   void tick(const ClientReach& reach);
   Instant next_deadline() const { return desk_.next_deadline(); }
+  /// Refusals that this host made, for the audit, and the pace at which it takes those of others.
+  RequestNotes& notes() { return notes_; }
+  const RequestNotes& notes() const { return notes_; }
+  NotesPace& notes_pace() { return notes_pace_; }
 
  private:
   /// A request, its asker, and if another node may be asked for them.
@@ -94,7 +99,10 @@ class ClientFront {
   };
   Heard on_question(const RequestReach& reach, const Question& question);
   /// False if the user has no right to it: then it is answered.
-  static bool lets_user(const ClientReach& reach, const Asker& asker, const Request& request);
+  bool lets_user(const ClientReach& reach, const Asker& asker, const Request& request);
+  /// Notes for the audit that a person was refused, or looked at the output of another user.
+  void note(const NodeView& node, const Asker& asker, const Request& request, bool was_done,
+            std::string why);
   void ask_named(const ClientReach& reach, const Question& question);
   /// False if the request was refused and answered.
   bool take_join(const RequestReach& reach, Question& question);
@@ -119,6 +127,8 @@ class ClientFront {
   void forward(const ClientReach& reach, const ClientDesk::Open& question);
 
   ClientDesk desk_;
+  RequestNotes notes_;
+  NotesPace notes_pace_;
   Instant started_;
   bool has_met_leader_ = false;
   HostId asked_leader_;  ///< The last leader that on_leader_ready() passed questions to.

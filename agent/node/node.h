@@ -56,6 +56,8 @@ class Node {
   const Roll& roll() const { return members_.roll(); }
   const AuthorityBook& authority() const { return members_.authority(); }
   ClusterId cluster() const { return message_gate_.cluster(); }
+  /// Refusals that this host made, for the audit.
+  const RequestNotes& notes() const { return front_.notes(); }
   /// The deadline of each part, in ns from now: for people who look for a part that spins.
   std::string deadlines_text() const;
   /// Messages that were dropped: malformed, of another version or cluster, or of no known type.

@@ -41,6 +41,23 @@ void Node::Waiting::ask_for_users(Node& node, Instant now) {
   }
 }
 
+void Node::Waiting::send_notes(Node& node, Instant now) {
+  const RequestNotes::Batch* batch = node.front_.notes().due(now);
+  if (batch == nullptr) {
+    return;
+  }
+  scheduler::entry::NoteRequests fact{node.options_.self, node.options_.start.generation.value(),
+                                      batch->number, batch->notes};
+  const HostId leader = node.seat_.ready_leader();
+  if (node.seat_.leads()) {
+    Hearing::notes(node, now, std::move(fact));
+  } else if (!leader.is_zero() && leader != node.options_.self) {
+    gossip::Encoder body;
+    scheduler::write(body.array(scheduler::kNoteRequestsElements), fact);
+    node.send(leader, gossip::MessageType::kNotes, Nonce(), body.take());
+  }
+}
+
 void Node::Waiting::change_keys(Node& node, Instant now) {
   const std::vector<HostId> voters = node.seat_.known_quorum().voters;
   const Circle circle{now,    node.membership_,         node.store_,
@@ -91,6 +108,8 @@ std::span<const Node::Waiting> Node::waiting() {
        }},
       {"users", [](const Node& node) { return node.contact_.users().next_deadline(); },
        Waiting::ask_for_users},
+      {"notes", [](const Node& node) { return node.front_.notes().next_deadline(); },
+       Waiting::send_notes},
       {"desk", [](const Node& node) { return node.front_.next_deadline(); },
        [](Node& node, Instant now) { node.front_.tick(node.reach(now)); }},
       {"goodbye", [](const Node& node) { return node.departure_.ask_at(); },
@@ -223,6 +242,24 @@ bool Node::Hearing::users(Node& node, Instant now, const gossip::Message& messag
     }
     return query.has_value();
   }
+  if (envelope.type == gossip::MessageType::kNotesTaken) {
+    gossip::Reader in = message.body();
+    const bool is_of_this_life = in.u64() == node.options_.start.generation.value();
+    const std::uint64_t number = in.u64();
+    if (in.ok() && is_of_this_life) {
+      node.front_.notes().acknowledged(number);
+    }
+    return in.ok();
+  }
+  if (envelope.type == gossip::MessageType::kNotes) {
+    gossip::Reader in = message.body();
+    auto batch = scheduler::read_note_requests(in);
+    batch.host = envelope.from;
+    if (in.ok() && node.seat_.leads()) {
+      notes(node, now, std::move(batch));
+    }
+    return in.ok();
+  }
   auto page = read_payload<UserList>(message.body());
   if (!page.has_value()) {
     return false;
@@ -231,6 +268,21 @@ bool Node::Hearing::users(Node& node, Instant now, const gossip::Message& messag
     node.outbox_.persist({0, crdt::Environment::kState, *std::move(writes)});
   }
   return true;
+}
+
+void Node::Hearing::notes(Node& node, Instant now, scheduler::entry::NoteRequests batch) {
+  const std::uint64_t number = batch.batch;
+  if (!node.seat_.state().audit().knows(batch.host, {batch.generation, number})) {
+    if (node.front_.notes_pace().takes(now, batch.notes.size())) {
+      node.seat_.step(now, scheduler::input::NotesMet{std::move(batch)});
+    }
+  } else if (batch.host == node.options_.self) {
+    node.front_.notes().acknowledged(number);
+  } else {
+    gossip::Encoder body;
+    body.array(2).u64(batch.generation).u64(number);
+    node.send(batch.host, gossip::MessageType::kNotesTaken, Nonce(), body.take());
+  }
 }
 
 bool Node::Hearing::clients(Node& node, Instant now, const gossip::Message& message,

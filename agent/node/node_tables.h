@@ -21,6 +21,8 @@ struct Node::Waiting {
   static void change_keys(Node& node, Instant now);
   /// Asks a voter for a page of the list of users.
   static void ask_for_users(Node& node, Instant now);
+  /// Sends a batch of refusals to the leader, for the audit.
+  static void send_notes(Node& node, Instant now);
 };
 
 struct Node::Hearing {
@@ -45,6 +47,8 @@ struct Node::Hearing {
   /// A copy of the list of users: another host's question, or a voter's page.
   static bool users(Node& node, Instant now, const gossip::Message& message,
                     const gossip::Received& input);
+  /// A leader puts a batch of refusals into its log once, and says when the log has it.
+  static void notes(Node& node, Instant now, scheduler::entry::NoteRequests batch);
   static bool clients(Node& node, Instant now, const gossip::Message& message,
                       const gossip::Received& input);
 };

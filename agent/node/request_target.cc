@@ -143,6 +143,31 @@ JobId job_of(const Request& request) {
   return reference.has_value() ? reference->job : JobId();
 }
 
+std::string object_of(const NodeView& node, const Request& request) {
+  const auto named = [](JobId job) { return job == JobId() ? "" : "job " + text_of(job); };
+  switch (find_verb(request.verb)->right) {
+    case Right::kMayOrderJobs:
+    case Right::kMayPrioritise:
+    case Right::kMaySeeJobs:
+      return named(job_of(request));
+    case Right::kMayReadOutput: {
+      const Token token = arguments_of<OutputQuery>(request).token;
+      const scheduler::Attempt* attempt = node.seat.state().attempt(token);
+      return attempt == nullptr ? "attempt " + token.text() : named(attempt->job);
+    }
+    case Right::kMayOperate:
+    case Right::kMayRule: {
+      const HostId host = host_of(request);
+      return host.is_zero() ? "" : "host " + node.hosts.addresses().name(host);
+    }
+    case Right::kMaySubmit:
+    case Right::kMayManageUsers:
+    case Right::kMaySee:
+      break;
+  }
+  return "";
+}
+
 bool is_for_voters(const Request& request) {
   const VerbRow* row = find_verb(request.verb);
   if (row == nullptr || row->carrier == Carrier::kMembers) {

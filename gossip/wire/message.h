@@ -60,6 +60,8 @@ enum class MessageType : std::uint8_t {
   // users
   kUsersAsk = 70,
   kUsersPage = 71,
+  kNotes = 72,       // Refused requests of users, to the leader.
+  kNotesTaken = 73,  // The log has the batch.
 };
 
 struct Envelope {

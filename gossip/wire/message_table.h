@@ -22,7 +22,7 @@ enum class Owner : std::uint8_t {
   kLeader,   ///< To the agents of hosts.
   kAgents,   ///< To the leader.
   kClients,  ///< Requests and responses.
-  kUsers,    ///< Copies of the list of users.
+  kUsers,    ///< Copies of the list of users, and refusals of users for the audit.
 };
 
 enum class Speaker : std::uint8_t {
@@ -72,6 +72,8 @@ inline constexpr MessageRow kMessageTable[] = {
     {MessageType::kResponse, "response", Owner::kClients, Speaker::kMembers},
     {MessageType::kUsersAsk, "users_ask", Owner::kUsers, Speaker::kMembers},
     {MessageType::kUsersPage, "users_page", Owner::kUsers, Speaker::kQuorumOnly},
+    {MessageType::kNotes, "notes", Owner::kUsers, Speaker::kMembers},
+    {MessageType::kNotesTaken, "notes_taken", Owner::kUsers, Speaker::kQuorumOnly},
 };
 
 /// Null if there is no such type: bytes of others may hold any number.

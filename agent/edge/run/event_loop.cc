@@ -346,6 +346,8 @@ void EventLoop::read_stats(const ReadStats& read) {
                                   links.dropped_link_ending + links.dropped_links_full);
   tell("logins.connections_ended", links.ended_logins);
   tell("logins.messages_dropped", links.dropped_logins + logins_.dropped());
+  tell("requests.strangers", parts_.node->notes().strangers());
+  tell("requests.notes_dropped", parts_.node->notes().dropped());
   const crdt::HostStore::Stats& rows = parts_.node->store().stats();
   tell("rows.publishes", rows.publishes);
   tell("rows.signatures_made", rows.signed_times);
