@@ -15,8 +15,8 @@ namespace muster::agent {
 
 HostId host_of(const Request& request);
 JobId job_of(const Request& request);
-/// The job or host that the request is about, as the audit names it; "" = there is none, or it is
-/// not known. Precondition: there is such a verb.
+/// The job or host that the request is about, as the audit names it; "" = no job and no host, or it
+/// is not known. Precondition: there is such a verb.
 std::string object_of(const NodeView& node, const Request& request);
 /// True if the request would give a host power over the cluster, or end the agent of another host.
 /// Only a host that may vote passes on such a request for its logins.

@@ -11,6 +11,7 @@
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/first_quorum_messages.h"
+#include "scheduler/seat/log_gate.h"
 #include "scheduler/seat/seat_messages.h"
 
 namespace muster::scheduler {
@@ -106,7 +107,7 @@ void QuorumSeat::step(Instant now, Input fact) {
       [&](input::ClientOrder& each) { return on_order(now, each); },
       [&](input::RollMet& each) { return on_roll_met(now, each); },
       [&](input::NotesMet& each) {
-        return takes(now, EntryKind::kNoteRequests) &&
+        return leads() && why_not_taken(now, *raft_, state(), EntryKind::kNoteRequests).empty() &&
                (scheduler_.step(now, std::move(each)), true);  // Else the batch comes again.
       },
       [&](const input::GiveWay&) { return leads() && to_raft(Raft::Transfer{}); },

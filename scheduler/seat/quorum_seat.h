@@ -18,7 +18,6 @@
 #include "scheduler/raft/raft.h"
 #include "scheduler/seat/electorate_keeper.h"
 #include "scheduler/seat/known_quorum.h"
-#include "scheduler/seat/log_gate.h"
 #include "scheduler/seat/quorum_contact.h"
 #include "scheduler/seat/quorum_recovery.h"
 #include "scheduler/seat/seat_interface.h"
@@ -122,10 +121,6 @@ class QuorumSeat {
   bool on_submit(Instant now, input::ClientSubmit& fact);
   bool on_order(Instant now, input::ClientOrder& fact);
   bool on_roll_met(Instant now, input::RollMet& fact);
-  /// This host leads, and its log takes an entry of that kind now.
-  bool takes(Instant now, EntryKind kind) const {
-    return leads() && why_not_taken(now, *raft_, state(), kind).empty();
-  }
   bool on_epoch_met(Instant now, const ClusterEpoch& epoch);
   bool on_recover(Instant now, RecoveredLog log);
 

@@ -295,6 +295,12 @@ Epochs read_epochs(Reader& in, std::uint64_t counter) {
   return {counter, recovered_at, std::move(past), {unsure.begin(), unsure.end()}};
 }
 
+struct RollParts {
+  std::map<HostId, EnrolledHost> hosts;
+  std::map<std::string, Ticket> tickets;
+  RollKeys keys;
+};
+
 /// The contents of the documents of a snapshot, before other books are derived from them.
 struct Parts {
   Epochs epochs;
@@ -308,9 +314,7 @@ struct Parts {
   ClientKeys::Records keys;
   UsageBook::Rows usage;
   PopularityParts popularity;
-  std::map<HostId, EnrolledHost> enrolled;
-  std::map<std::string, Ticket> tickets;
-  RollKeys roll_keys;
+  RollParts roll;
   DirectoryParts directory;
   AuditParts audit;
 };
@@ -325,6 +329,14 @@ void read_head(Reader& in, Parts& parts) {
   parts.last_job = in.num<JobId>();
   in.u64();
   parts.epochs = read_epochs(in, epoch);
+}
+
+void read_usage(Reader& in, UsageBook::Rows& rows) {
+  UsageKey key;
+  key.day = in.i64();
+  key.user = in.text();
+  key.gpu_type = in.text();
+  rows[std::move(key)] = in.u64();
 }
 
 /// False if the document does not fit.
@@ -362,17 +374,12 @@ bool read_document(Reader& in, Parts& parts) {
       parts.keys[job] = ClientKeys::Record{std::move(key), in.duration()};
       break;
     }
-    case Section::kUsage: {
-      UsageKey key;
-      key.day = in.i64();
-      key.user = in.text();
-      key.gpu_type = in.text();
-      parts.usage[std::move(key)] = in.u64();
+    case Section::kUsage:
+      read_usage(in, parts.usage);
       break;
-    }
     case Section::kEnrolled: {
       const HostId host = in.id<HostId>();
-      parts.enrolled[host] = read_enrolled(in);
+      parts.roll.hosts[host] = read_enrolled(in);
       break;
     }
     case Section::kArray: {
@@ -385,11 +392,11 @@ bool read_document(Reader& in, Parts& parts) {
       break;
     case Section::kTicket: {
       std::string key = in.text();
-      parts.tickets[std::move(key)] = read_ticket(in);
+      parts.roll.tickets[std::move(key)] = read_ticket(in);
       break;
     }
     case Section::kRollKeys:
-      parts.roll_keys = read_roll_keys(in);
+      parts.roll.keys = read_roll_keys(in);
       break;
     case Section::kDirectory:
       read_directory(in, parts.directory);
@@ -515,8 +522,8 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.keys = ClientKeys(std::move(parts->keys));
   books.usage = UsageBook(std::move(parts->usage));
   books.popularity = std::move(parts->popularity).whole();
-  books.roll =
-      RollBook(std::move(parts->enrolled), std::move(parts->tickets), std::move(parts->roll_keys));
+  books.roll = RollBook(std::move(parts->roll.hosts), std::move(parts->roll.tickets),
+                        std::move(parts->roll.keys));
   books.directory = std::move(parts->directory).whole();
   books.audit = std::move(parts->audit).whole();
   books.sizes = StateSizes(kept_max);

@@ -37,7 +37,7 @@ inline constexpr NamedClass kNamed[] = {
     {"scheduler/state/job_book.h", "JobBook", 10, 27, 4, "many small questions about jobs"},
     {"scheduler/state/job_record.h", "HostRecord", 22, 8, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 7, 0, kRecord},
-    {"scheduler/state/state.h", "State", 3, 47, 1, "the facade of all books"},
+    {"scheduler/state/state.h", "State", 3, 48, 1, "the facade of all books"},
     {"scheduler/why/explain.h", "Why", 26, 2, 0, kRecord},
     {"tests/cli/kit/fake_world.h", "FakeWorld", 24, 13, 1, "every door of the process, faked"},
     {"tests/membership/virtual_cluster.h", "VirtualCluster", 13, 26, 24, "each fault is a verb"},
