@@ -250,10 +250,11 @@ std::string why_denied(const Directory& directory, const std::string& user,
                       {.name = {}, .owner = {}, .team = {}});
   }
   for (const UserChange& each : change.users) {
-    if (each.is_removal || each.role.has_value()) {
+    if (each.is_removal || each.role.has_value() || !each.keys_removed.empty() ||
+        !each.keys_added.empty()) {
       return "a lead adds users to a team and takes them out of it: an admin (" +
              joined(directory.bearers(UserRole::kAdmin, kNamedMax)) +
-             ") gives roles and removes users";
+             ") gives roles and keys, and removes users";
     }
     if (each.joins.empty() && !directory.has_record(each.name)) {
       return "a lead adds a user to the cluster by adding it to a team: name one with --team";

@@ -18,10 +18,23 @@ Error unknown_team(const std::string& name) {
           "there is no team " + name + ": add it with `muster team add " + name + "`"};
 }
 
+bool is_admin_with_key(const User& user) {
+  return user.role == UserRole::kAdmin && !user.keys.empty();
+}
+
+/// nullptr if the user has no such key. `User` may be const.
+template <class U>
+auto* find_key(U& user, const gossip::SshKey& key) {
+  const auto found = std::find_if(user.keys.begin(), user.keys.end(),
+                                  [&](const UserKey& each) { return each.line.key == key; });
+  return found == user.keys.end() ? nullptr : &*found;
+}
+
 /// The parts of a directory while a change is tried.
 struct Draft {
   Directory::Users users;
   Directory::Teams teams;
+  LogIndex at;
 
   bool has_team(const std::string& name) const {
     return name == kDefaultTeam || teams.contains(name);
@@ -29,6 +42,7 @@ struct Draft {
   Status add(const TeamChange& change);
   Status remove(const TeamChange& change);
   Status set(const UserChange& change);
+  Status change_keys(const UserChange& change, User& user) const;
 };
 
 Status Draft::add(const TeamChange& change) {
@@ -95,7 +109,27 @@ Status Draft::set(const UserChange& change) {
     return Error{ErrorCode::kConflict, "user " + change.name + " would be in more than " +
                                            std::to_string(kTeamsOfUserMax) + " teams"};
   }
-  return ok();
+  return change_keys(change, user);
+}
+
+Status Draft::change_keys(const UserChange& change, User& user) const {
+  for (const gossip::SshKey& key : change.keys_removed) {
+    if (std::erase_if(user.keys, [&](const UserKey& each) { return each.line.key == key; }) == 0) {
+      return Error{ErrorCode::kNotFound,
+                   "user " + change.name + " has no such key: see `muster " + "user list --json`"};
+    }
+  }
+  for (const gossip::SshKeyLine& line : change.keys_added) {
+    if (UserKey* known = find_key(user, line.key)) {
+      known->line.comment = line.comment;  // Its number goes on.
+    } else {
+      user.keys.push_back({line, at.value()});
+    }
+  }
+  return user.keys.size() <= kKeysOfUserMax
+             ? ok()
+             : Status(Error{ErrorCode::kConflict, "user " + change.name + " would have more than " +
+                                                      std::to_string(kKeysOfUserMax) + " keys"});
 }
 
 Status tried(Draft& draft, const DirectoryChange& change) {
@@ -125,20 +159,38 @@ Status tried(Draft& draft, const DirectoryChange& change) {
 
 }  // namespace
 
-void Directory::found(const std::string& admin) {
+bool Directory::needs_signatures() const {
+  return std::any_of(users_.begin(), users_.end(),
+                     [](const auto& each) { return is_admin_with_key(each.second); });
+}
+
+void Directory::found(const entry::FoundDirectory& fact, LogIndex at) {
   CHECK(!is_founded());
-  users_[admin].role = UserRole::kAdmin;
+  User& admin = users_[fact.admin];
+  admin.role = UserRole::kAdmin;
+  if (fact.key.has_value()) {
+    admin.keys.push_back({*fact.key, at.value()});
+  }
+  cluster_ = fact.cluster;
   version_ = 1;
 }
 
-Status Directory::change(const DirectoryChange& change) {
-  if (change.size() > kDirectoryChangesMax || change.moves() > kTeamMovesMax) {
+Status Directory::change(const DirectoryChange& change, LogIndex at) {
+  if (!change.is_within_limits()) {
     return Error{ErrorCode::kInvalid, "more than " + std::to_string(kDirectoryChangesMax) +
-                                          " users and teams in one change"};
+                                          " users, teams and keys in one change"};
   }
-  Draft draft{users_, teams_};
+  const bool needed_signatures = needs_signatures();
+  Draft draft{users_, teams_, at};
   if (Status done = tried(draft, change); !done) {
     return done;
+  }
+  if (needed_signatures &&
+      std::none_of(draft.users.begin(), draft.users.end(),
+                   [](const auto& each) { return is_admin_with_key(each.second); })) {
+    return Error{ErrorCode::kConflict,
+                 "no admin would have a key any more: give one to another admin first (muster user "
+                 "set NAME --key FILE)"};
   }
   users_ = std::move(draft.users);
   teams_ = std::move(draft.teams);
@@ -167,6 +219,19 @@ bool Directory::end_token(AccessTokenId id) {
   const bool was_there = tokens_.end(id);
   version_ += was_there ? 1 : 0;
   return was_there;
+}
+
+void Directory::count_order(std::string_view user, const gossip::SshKey& key) {
+  const auto known = users_.find(user);
+  CHECK(known != users_.end());
+  UserKey* signer = find_key(known->second, key);
+  CHECK(signer != nullptr);
+  ++signer->next;
+}
+
+const UserKey* Directory::key(std::string_view user, const gossip::SshKey& key) const {
+  const auto known = users_.find(user);
+  return known == users_.end() ? nullptr : find_key(known->second, key);
 }
 
 User Directory::user(std::string_view name) const {

@@ -4,8 +4,8 @@
 // a login name: the same name on two hosts is the same person.
 //
 // Invariants: from its founding on it has at least one administrator; a user is in teams that
-// exist; the team kDefaultTeam always exists; the tokens of a user end when it is removed. Version
-// 0 = not founded: nobody may do anything.
+// exist; the team kDefaultTeam always exists; the tokens of a user end when it is removed. Once an
+// administrator has a key, one always has. Version 0 = not founded: nobody may do anything.
 
 #include <compare>
 #include <cstddef>
@@ -26,6 +26,7 @@ namespace muster::scheduler {
 inline constexpr std::size_t kUsersMax = 20'000;
 inline constexpr std::size_t kTeamsMax = 1'024;
 inline constexpr std::size_t kTeamsOfUserMax = 64;
+inline constexpr std::size_t kKeysOfUserMax = 16;
 /// The team of users that are in no other.
 inline constexpr std::string_view kDefaultTeam = "default";
 /// The highest priority that a team may ask for, if nobody said otherwise.
@@ -37,9 +38,20 @@ struct Team {
   bool operator==(const Team&) const = default;
 };
 
+/// A key by which a user signs.
+struct UserKey {
+  gossip::SshKeyLine line;
+  /// The number that its next signed order has to have. Each order raises it, so that one that is
+  /// seen twice counts once. It begins at the log index of the entry that added the key: a key that
+  /// is removed and added again never gets a number that it had before.
+  std::uint64_t next = 0;
+  bool operator==(const UserKey&) const = default;
+};
+
 struct User {
   UserRole role = UserRole::kUser;
   std::vector<std::string> teams;  ///< The first one is that of jobs without `--team`.
+  std::vector<UserKey> keys{};     ///< At most kKeysOfUserMax.
   bool operator==(const User&) const = default;
 };
 
@@ -59,12 +71,14 @@ class Directory {
 
   Directory() = default;
   /// From a snapshot.
-  Directory(std::uint64_t version, Users users, Teams teams, AccessRules rules, TokenBook tokens)
+  Directory(std::uint64_t version, Users users, Teams teams, AccessRules rules,
+            TokenBook tokens = {}, ClusterId cluster = {})
       : version_(version),
         users_(std::move(users)),
         teams_(std::move(teams)),
         rules_(rules),
-        tokens_(std::move(tokens)) {}
+        tokens_(std::move(tokens)),
+        cluster_(cluster) {}
 
   /// Counts the changes, without tokens that end by themselves; 0 = not founded.
   std::uint64_t version() const { return version_; }
@@ -75,11 +89,22 @@ class Directory {
   const Teams& teams() const { return teams_; }
   const AccessRules& rules() const { return rules_; }
   const TokenBook& tokens() const { return tokens_; }
+  /// The cluster that a signed order has to name.
+  ClusterId cluster() const { return cluster_; }
+  /// An administrator has a key: then an order that administrators alone may give needs the
+  /// signature of its user. Else the word of a host that may vouch is enough. O(users).
+  bool needs_signatures() const;
 
-  /// Makes the first administrator. Precondition: it is not founded.
-  void found(const std::string& admin);
-  /// kInvalid, kNotFound, kConflict: the reason why not, for people; it is unchanged.
-  Status change(const DirectoryChange& change);
+  /// Makes the first administrator. `at`: the log index of the entry. Precondition: it is not
+  /// founded.
+  void found(const entry::FoundDirectory& fact, LogIndex at);
+  /// kInvalid, kNotFound, kConflict: the reason why not, for people; it is unchanged. `at`: the log
+  /// index of the entry.
+  Status change(const DirectoryChange& change, LogIndex at);
+  /// An order was signed by the key: its number is used. Precondition: the user has that key.
+  void count_order(std::string_view user, const gossip::SshKey& key);
+  /// nullptr if the user has no such key.
+  const UserKey* key(std::string_view user, const gossip::SshKey& key) const;
   /// Errors of TokenBook::add(). A token that is there already changes nothing.
   Status make_token(AccessTokenId id, TokenRecord record, Duration cluster_time);
   /// False if there is no such token.
@@ -105,6 +130,7 @@ class Directory {
   Teams teams_;
   AccessRules rules_;
   TokenBook tokens_;
+  ClusterId cluster_;
 };
 
 }  // namespace muster::scheduler

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gossip/base/generation.h"
+#include "gossip/ssh/ssh_signature.h"
 
 namespace muster::scheduler {
 namespace {
@@ -33,6 +34,15 @@ Duration read_span(gossip::Reader& in) {
     return Duration::zero();
   }
   return span;
+}
+
+PersonSignature read_signature(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  PersonSignature signature;
+  signature.number = in.u64();
+  signature.blob = in.text(gossip::kSshSignatureBlobMax);
+  signature.order = in.text(kSignedOrderBytesMax);
+  return signature;
 }
 
 }  // namespace
@@ -228,10 +238,16 @@ JobSpec read_job_spec(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const Subject& subject) {
-  const bool has_token = !subject.token.is_zero();
-  out.array(has_token ? 4 : 3).text(subject.name).text(subject.user).id(subject.host);
+  const bool is_signed = subject.signature.has_value();
+  const bool has_token = is_signed || !subject.token.is_zero();
+  out.array(is_signed ? 5 : has_token ? 4 : 3);
+  out.text(subject.name).text(subject.user).id(subject.host);
   if (has_token) {
     out.id(subject.token);
+  }
+  if (is_signed) {
+    const PersonSignature& signature = *subject.signature;
+    out.array(3).u64(signature.number).bytes(signature.blob).bytes(signature.order);
   }
 }
 
@@ -242,6 +258,9 @@ Subject read_subject(gossip::Reader& outer) {
   subject.user = in.text();
   subject.host = in.id<HostId>();
   subject.token = in.left() > 0 ? in.id<AccessTokenId>() : AccessTokenId();
+  if (in.left() > 0) {
+    subject.signature = read_signature(in);
+  }
   return subject;
 }
 

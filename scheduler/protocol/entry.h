@@ -78,9 +78,9 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
   return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
-/// 5: an order names its user and the host that vouches, and a job its team. The decoder refuses
-/// entries of earlier versions.
-inline constexpr std::uint64_t kEntryVersion = 5;
+/// 6: an order may have the signature of its user, and a user has keys. The decoder refuses entries
+/// of earlier versions.
+inline constexpr std::uint64_t kEntryVersion = 6;
 /// Size of a reason that a host gives for people; a longer one is cut.
 inline constexpr std::size_t kWhyBytesMax = 256;
 /// Longer client keys are refused.

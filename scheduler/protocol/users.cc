@@ -1,5 +1,6 @@
 #include "scheduler/protocol/users.h"
 
+#include "gossip/base/name.h"
 #include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
@@ -68,11 +69,19 @@ TeamChange read_team(gossip::Reader& outer) {
 }
 
 void write_user(gossip::Encoder& out, const UserChange& user) {
-  out.array(5).text(user.name).boolean(user.is_removal);
+  out.array(7).text(user.name).boolean(user.is_removal);
   // No user has the role none: it stands for "as it is".
   out.u64(static_cast<std::uint64_t>(user.role.value_or(UserRole::kNone)));
   write_names(out, user.joins);
   write_names(out, user.leaves);
+  out.array(user.keys_removed.size());
+  for (const gossip::SshKey& key : user.keys_removed) {
+    write(out, gossip::SshKeyLine{key, ""});
+  }
+  out.array(user.keys_added.size());
+  for (const gossip::SshKeyLine& line : user.keys_added) {
+    write(out, line);
+  }
 }
 
 UserChange read_user(gossip::Reader& outer) {
@@ -85,6 +94,14 @@ UserChange read_user(gossip::Reader& outer) {
   user.role = role == UserRole::kNone ? std::nullopt : std::optional(role);
   user.joins = read_names(in);
   user.leaves = read_names(in);
+  gossip::Reader removed = in.array_at_most(kKeyMovesMax);
+  while (removed.ok() && removed.left() > 0) {
+    user.keys_removed.push_back(read_key_line(removed).key);
+  }
+  gossip::Reader added = in.array_at_most(kKeyMovesMax);
+  while (added.ok() && added.left() > 0) {
+    user.keys_added.push_back(read_key_line(added));
+  }
   return user;
 }
 
@@ -138,6 +155,35 @@ std::size_t DirectoryChange::moves() const {
   return count;
 }
 
+std::size_t DirectoryChange::key_moves() const {
+  std::size_t count = 0;
+  for (const UserChange& user : users) {
+    count += user.keys_removed.size() + user.keys_added.size();
+  }
+  return count;
+}
+
+bool DirectoryChange::is_within_limits() const {
+  return size() <= kDirectoryChangesMax && moves() <= kTeamMovesMax && key_moves() <= kKeyMovesMax;
+}
+
+void write(gossip::Encoder& out, const gossip::SshKeyLine& line) {
+  out.array(2).bytes(blob_of(line.key)).text(line.comment);
+}
+
+gossip::SshKeyLine read_key_line(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  gossip::SshKeyLine line;
+  const auto key = gossip::ssh_key_of_blob(in.text(gossip::kSshKeyBlobMax));
+  line.comment = in.text(gossip::kSshCommentBytesMax);
+  if (key && is_line_name(line.comment)) {
+    line.key = *key;
+  } else {
+    in.fail();
+  }
+  return line;
+}
+
 void write(gossip::Encoder& out, const DirectoryChange& change) {
   out.array(4).array(change.teams.size());
   for (const TeamChange& team : change.teams) {
@@ -164,14 +210,17 @@ DirectoryChange read_directory_change(gossip::Reader& outer) {
   }
   change.are_logins_users = read_optional_bool(in);
   change.hides_other_teams = read_optional_bool(in);
-  if (change.size() > kDirectoryChangesMax || change.moves() > kTeamMovesMax) {
+  if (!change.is_within_limits()) {
     in.fail();
   }
   return change;
 }
 
 void write(gossip::Encoder& out, const entry::FoundDirectory& fact) {
-  out.text(fact.admin);
+  out.text(fact.admin).id(fact.cluster).array(fact.key.has_value() ? 1 : 0);
+  if (fact.key.has_value()) {
+    write(out, *fact.key);
+  }
 }
 
 void write(gossip::Encoder& out, const entry::ChangeDirectory& fact) {
@@ -199,7 +248,13 @@ entry::NoteRequests read_note_requests(gossip::Reader& in) {
 }
 
 entry::FoundDirectory read_found_directory(gossip::Reader& in) {
-  return {in.text(kUserNameBytesMax)};
+  entry::FoundDirectory fact;
+  fact.admin = in.text(kUserNameBytesMax);
+  fact.cluster = in.id<ClusterId>();
+  if (gossip::Reader key = in.array(); key.left() > 0) {
+    fact.key = read_key_line(key);
+  }
+  return fact;
 }
 
 entry::ChangeDirectory read_change_directory(gossip::Reader& in) {

@@ -12,12 +12,22 @@
 
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
+#include "gossip/ssh/ssh_key.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::scheduler {
 
 /// Random number of one access token (scheduler/access/access_token.h).
 using AccessTokenId = Id128<struct AccessTokenIdTag>;
+/// The signature of a person under an order (scheduler/access/intent.h).
+struct PersonSignature {
+  std::uint64_t number = 0;  ///< Of the key, so that the order counts once: UserKey::next.
+  std::string blob;          ///< The SSH signature, which names its key.
+  /// The order as the person signed it, for an entry that the leader makes of it; else "".
+  std::string order;
+  bool operator==(const PersonSignature&) const = default;
+};
+inline constexpr std::size_t kSignedOrderBytesMax = 256;
 
 /// The person that gave an order.
 struct Subject {
@@ -26,6 +36,8 @@ struct Subject {
   HostId host{};       ///< The host that vouches for the person.
   /// The order came with this token of `user`, not from a login; then `host` vouches for nothing.
   AccessTokenId token{};
+  /// Absent: that host's word is the only proof.
+  std::optional<PersonSignature> signature{};
   bool operator==(const Subject&) const = default;
 };
 
@@ -47,6 +59,8 @@ std::optional<UserRole> role_of(std::string_view text);
 inline constexpr std::size_t kDirectoryChangesMax = 500;
 inline constexpr std::size_t kTeamMovesMax = 2'000;
 inline constexpr std::size_t kUserNameBytesMax = 256;
+/// Keys that one change adds or removes.
+inline constexpr std::size_t kKeyMovesMax = 500;
 
 /// A change of one user: what is not named stays as it is. A user that is not known is added. The
 /// user leaves teams before joining others: a team in both lists becomes the last one.
@@ -56,6 +70,8 @@ struct UserChange {
   std::optional<UserRole> role{};  ///< A new user: UserRole::kUser.
   std::vector<std::string> joins{};
   std::vector<std::string> leaves{};
+  std::vector<gossip::SshKey> keys_removed{};
+  std::vector<gossip::SshKeyLine> keys_added{};  ///< After the removals.
   bool operator==(const UserChange&) const = default;
 };
 struct TeamChange {
@@ -74,6 +90,8 @@ struct DirectoryChange {
 
   std::size_t size() const { return teams.size() + users.size(); }
   std::size_t moves() const;
+  std::size_t key_moves() const;
+  bool is_within_limits() const;
   bool changes_rules() const {
     return are_logins_users.has_value() || hides_other_teams.has_value();
   }
@@ -120,6 +138,8 @@ struct NoteRequests {
 /// The directory begins with one administrator. Does nothing if it has begun.
 struct FoundDirectory {
   std::string admin;
+  ClusterId cluster{};                      ///< That signed orders have to name.
+  std::optional<gossip::SshKeyLine> key{};  ///< Of the administrator.
   bool operator==(const FoundDirectory&) const = default;
 };
 struct ChangeDirectory {
@@ -146,12 +166,16 @@ struct EndAccessToken {
 
 }  // namespace entry
 
+/// [blob, comment]
+void write(gossip::Encoder& out, const gossip::SshKeyLine& line);
+/// Fails the reader if it is no key that is accepted.
+gossip::SshKeyLine read_key_line(gossip::Reader& in);
 void write(gossip::Encoder& out, const DirectoryChange& change);
 /// Fails the reader beyond the limits above.
 DirectoryChange read_directory_change(gossip::Reader& in);
 
 /// Number of elements behind the header of each entry.
-inline constexpr std::size_t kFoundDirectoryElements = 1;
+inline constexpr std::size_t kFoundDirectoryElements = 3;
 inline constexpr std::size_t kChangeDirectoryElements = 2;
 inline constexpr std::size_t kMakeAccessTokenElements = 8;
 inline constexpr std::size_t kEndAccessTokenElements = 2;

@@ -140,6 +140,12 @@ std::string text_of_change(const UserChange& change) {
   for (const std::string& team : change.leaves) {
     text += (text.empty() ? "leaves " : ", leaves ") + team;
   }
+  for (std::size_t i = 0; i < change.keys_removed.size(); ++i) {
+    text += text.empty() ? "loses a key" : ", loses a key";
+  }
+  for (const gossip::SshKeyLine& line : change.keys_added) {
+    text += (text.empty() ? "gets key " : ", gets key ") + line.comment;
+  }
   return text.empty() ? "added" : text;
 }
 
@@ -172,7 +178,7 @@ void on_found_directory(Step& step, const entry::FoundDirectory& fact) {
     step.reject(ErrorCode::kInvalid, "the first administrator has no valid name");
     return;
   }
-  step.books.directory.found(fact.admin);
+  step.books.directory.found(fact, step.index);
   step.result.events.push_back(
       {Severity::kInfo, "user_changed", {{"user", fact.admin}, {"change", "first administrator"}}});
 }
@@ -182,7 +188,7 @@ void on_change_directory(Step& step, const entry::ChangeDirectory& fact) {
     step.reject(ErrorCode::kUnavailable, kBeingFounded);
     return;
   }
-  if (const Status done = step.books.directory.change(fact.change); !done) {
+  if (const Status done = step.books.directory.change(fact.change, step.index); !done) {
     step.reject(done.error().code, done.error().text);
     return;
   }

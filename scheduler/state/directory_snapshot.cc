@@ -22,12 +22,25 @@ void read_rules(Reader& in, DirectoryParts& parts) {
   parts.version = in.u64();
   parts.rules.are_logins_users = in.boolean();
   parts.rules.hides_other_teams = in.boolean();
+  parts.cluster = in.id<ClusterId>();
+}
+
+UserKey read_key(Reader& outer) {
+  Reader in = outer.array();
+  UserKey key;
+  key.line = read_key_line(in);
+  key.next = in.u64();
+  return key;
 }
 
 void read_user(Reader& in, DirectoryParts& parts) {
   User& user = parts.users[in.text(kUserNameBytesMax)];
   user.role = static_cast<UserRole>(in.u64_at_most(static_cast<std::uint64_t>(UserRole::kAdmin)));
   user.teams = read_texts(in, kUserNameBytesMax);
+  gossip::Reader keys = in.array_at_most(kKeysOfUserMax);
+  while (keys.ok() && keys.left() > 0) {
+    user.keys.push_back(read_key(keys));
+  }
 }
 
 void read_team(Reader& in, DirectoryParts& parts) {
@@ -55,7 +68,8 @@ void read_token(Reader& in, DirectoryParts& parts) {
 }  // namespace
 
 Directory DirectoryParts::whole() && {
-  return {version, std::move(users), std::move(teams), rules, TokenBook(std::move(tokens))};
+  return {version, std::move(users), std::move(teams), rules, TokenBook(std::move(tokens)),
+          cluster};
 }
 
 std::vector<Encoder> directory_documents(const Directory& directory, std::uint64_t section) {
@@ -63,15 +77,22 @@ std::vector<Encoder> directory_documents(const Directory& directory, std::uint64
   if (!directory.is_founded()) {
     return documents;
   }
-  documents.push_back(begin(section, Part::kRules, 3));
+  documents.push_back(begin(section, Part::kRules, 4));
   documents.back()
       .u64(directory.version())
       .boolean(directory.rules().are_logins_users)
-      .boolean(directory.rules().hides_other_teams);
+      .boolean(directory.rules().hides_other_teams)
+      .id(directory.cluster());
   for (const auto& [name, user] : directory.users()) {
-    documents.push_back(begin(section, Part::kUser, 3));
+    documents.push_back(begin(section, Part::kUser, 4));
     documents.back().text(name).u64(static_cast<std::uint64_t>(user.role));
     write(documents.back(), user.teams);
+    documents.back().array(user.keys.size());
+    for (const UserKey& key : user.keys) {
+      documents.back().array(2);
+      write(documents.back(), key.line);
+      documents.back().u64(key.next);
+    }
   }
   for (const auto& [name, team] : directory.teams()) {
     documents.push_back(begin(section, Part::kTeam, 2));

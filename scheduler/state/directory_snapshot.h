@@ -17,6 +17,7 @@ struct DirectoryParts {
   Directory::Teams teams;
   AccessRules rules;
   TokenBook::Records tokens;
+  ClusterId cluster;
   Directory whole() &&;
 };
 

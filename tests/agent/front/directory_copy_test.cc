@@ -21,13 +21,13 @@ const Instant kStart = Instant(1h);
 /// The list of the log, with so many users more than the first administrator.
 scheduler::Directory list_of(std::size_t users) {
   scheduler::Directory directory;
-  directory.found("root");
+  directory.found({"root"}, LogIndex(1));
   for (std::size_t i = 0; i < users; i += scheduler::kDirectoryChangesMax) {
     scheduler::DirectoryChange change;
     for (std::size_t k = i; k < std::min(users, i + scheduler::kDirectoryChangesMax); ++k) {
       change.users.push_back({"user" + std::to_string(100'000 + k)});
     }
-    EXPECT_TRUE(directory.change(change));
+    EXPECT_TRUE(directory.change(change, LogIndex(2)));
   }
   return directory;
 }
@@ -74,7 +74,7 @@ TEST(DirectoryCopy, PagesOfTwoVersionsNeverMix) {
   EXPECT_FALSE(copy.on_page(kStart, kVoter, user_list(log, first->query.after)).has_value());
   scheduler::DirectoryChange change;
   change.users.push_back({"user100001", true});
-  ASSERT_TRUE(log.change(change));
+  ASSERT_TRUE(log.change(change, LogIndex(2)));
   copy.hear(kStart, log.version(), 0);
   run(copy, log, kStart + 1min);
   EXPECT_EQ(copy.directory(), log);
@@ -170,7 +170,7 @@ RC_GTEST_PROP(DirectoryCopy, EndsAtTheLastVersionWhateverIsLost, ()) {
     if (*rc::gen::inRange(0, 10) == 0) {
       scheduler::DirectoryChange change;
       change.users.push_back({"new" + std::to_string(step)});
-      RC_ASSERT(static_cast<bool>(log.change(change)));
+      RC_ASSERT(static_cast<bool>(log.change(change, LogIndex(2))));
       copy.hear(now, log.version(), 10);
     }
   }

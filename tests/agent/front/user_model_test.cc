@@ -9,14 +9,14 @@ namespace {
 
 scheduler::Directory directory_of(std::size_t users) {
   scheduler::Directory directory;
-  directory.found("root");
+  directory.found({"root"}, LogIndex(1));
   scheduler::DirectoryChange change;
   change.teams.push_back({"nlp", false, 500});
-  EXPECT_TRUE(directory.change(change));
+  EXPECT_TRUE(directory.change(change, LogIndex(2)));
   for (std::size_t i = 0; i < users; ++i) {
     scheduler::DirectoryChange add;
     add.users.push_back({"user" + std::to_string(10'000 + i), false, {}, {"nlp"}});
-    EXPECT_TRUE(directory.change(add));
+    EXPECT_TRUE(directory.change(add, LogIndex(2)));
   }
   return directory;
 }
@@ -48,7 +48,7 @@ TEST(UserModel, ALoginWithoutARecordIsDescribedByTheRules) {
   EXPECT_EQ(info.role, "user");
   scheduler::DirectoryChange change;
   change.are_logins_users = false;
-  ASSERT_TRUE(directory.change(change));
+  ASSERT_TRUE(directory.change(change, LogIndex(2)));
   describe_user(directory, info);
   EXPECT_EQ(info.role, "none");
 }

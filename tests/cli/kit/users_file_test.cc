@@ -37,13 +37,13 @@ UsersFile parsed(std::string_view text) {
 
 scheduler::Directory founded() {
   scheduler::Directory directory;
-  directory.found("root");
+  directory.found({"root"}, LogIndex(1));
   return directory;
 }
 
 agent::UserList apply(const UsersFile& file, scheduler::Directory& directory, bool prune) {
   for (const auto& part : parts_of(change_for(file, agent::user_list(directory, ""), prune))) {
-    const Status done = directory.change(part);
+    const Status done = directory.change(part, LogIndex(2));
     EXPECT_TRUE(done) << (done ? "" : done.error().text);
   }
   return agent::user_list(directory, "");
@@ -86,7 +86,7 @@ TEST(UsersFile, PruningRemovesTheOthersButNeverTheLastAdministrator) {
   EXPECT_EQ(now.users[0].name, "eve");
   EXPECT_EQ(now.teams.size(), 1U) << "default";
   const auto change = change_for(UsersFile(), now, true);
-  EXPECT_FALSE(directory.change(change));
+  EXPECT_FALSE(directory.change(change, LogIndex(2)));
 }
 
 TEST(UsersFile, ALongFileIsManyOrders) {
@@ -98,7 +98,7 @@ TEST(UsersFile, ALongFileIsManyOrders) {
   const auto parts = parts_of(change_for(file, agent::user_list(directory, ""), false));
   ASSERT_EQ(parts.size(), 3U);
   for (const auto& part : parts) {
-    EXPECT_TRUE(directory.change(part));
+    EXPECT_TRUE(directory.change(part, LogIndex(2)));
   }
   EXPECT_EQ(directory.users().size(), 1'201U);
 }

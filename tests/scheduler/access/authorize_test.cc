@@ -67,14 +67,14 @@ const std::map<std::string, std::map<Right, std::string>> kTableOfPeople = {
 /// Users named as their roles, all in team vision; eve is in team speech.
 Directory cluster() {
   Directory directory;
-  directory.found("root");
+  directory.found({"root"}, LogIndex(1));
   DirectoryChange change;
   change.teams = {{"vision"}, {"speech"}};
   for (const auto& [role, cells] : kTableOfPeople) {
     change.users.push_back({role, false, role_of(role), {"vision"}, {}});
   }
   change.users.push_back({"eve", false, UserRole::kLead, {"speech"}, {}});
-  EXPECT_TRUE(directory.change(change));
+  EXPECT_TRUE(directory.change(change, LogIndex(2)));
   return directory;
 }
 
@@ -109,7 +109,7 @@ TEST(Authorize, AgreesWithTheTableInEveryCell) {
 
 TEST(Authorize, DeniesStrangersAndEverybodyBeforeTheFounding) {
   Directory closed = cluster();
-  ASSERT_TRUE(closed.change({.teams = {}, .users = {}, .are_logins_users = false}));
+  ASSERT_TRUE(closed.change({.teams = {}, .users = {}, .are_logins_users = false}, LogIndex(2)));
   for (int right = 0; right <= static_cast<int>(Right::kMayRule); ++right) {
     const auto each = static_cast<Right>(right);
     EXPECT_NE(why_denied(closed, "mallory", each, {}), "");
@@ -121,7 +121,7 @@ TEST(Authorize, DeniesStrangersAndEverybodyBeforeTheFounding) {
 
 TEST(Authorize, TheCeilingOfATeamBindsItsUsersAndLeads) {
   Directory directory = cluster();
-  ASSERT_TRUE(directory.change({{{"vision", false, 10}}, {}}));
+  ASSERT_TRUE(directory.change({{{"vision", false, 10}}, {}}, LogIndex(2)));
   for (const Right right : {Right::kMaySubmit, Right::kMayPrioritise}) {
     for (const std::string name : {"user", "lead"}) {
       EXPECT_EQ(why_denied(directory, name, right, {"", name, "vision", 10}), "");
@@ -136,7 +136,7 @@ TEST(Authorize, TheCeilingOfATeamBindsItsUsersAndLeads) {
 
 TEST(Authorize, OtherTeamsJobsCanBeHidden) {
   Directory directory = cluster();
-  ASSERT_TRUE(directory.change({.teams = {}, .users = {}, .hides_other_teams = true}));
+  ASSERT_TRUE(directory.change({.teams = {}, .users = {}, .hides_other_teams = true}, LogIndex(2)));
   for (const std::string name : {"viewer", "user", "lead"}) {
     EXPECT_EQ(why_denied(directory, name, Right::kMaySeeJobs, {"", "bob", "vision"}), "");
     EXPECT_NE(why_denied(directory, name, Right::kMaySeeJobs, {"", "bob", "speech"}), "");

@@ -9,7 +9,7 @@ namespace {
 
 Directory founded() {
   Directory directory;
-  directory.found("root");
+  directory.found({"root"}, LogIndex(1));
   return directory;
 }
 
@@ -28,7 +28,7 @@ TEST(Directory, ALoginWithoutARecordIsAUserUnlessTheRuleSaysOtherwise) {
   EXPECT_EQ(directory.user("ann").role, UserRole::kUser);
   EXPECT_EQ(directory.user("ann").teams, std::vector<std::string>{"default"});
   EXPECT_EQ(directory.user("").role, UserRole::kNone);
-  ASSERT_TRUE(directory.change({.teams = {}, .users = {}, .are_logins_users = false}));
+  ASSERT_TRUE(directory.change({.teams = {}, .users = {}, .are_logins_users = false}, LogIndex(2)));
   EXPECT_EQ(directory.user("ann").role, UserRole::kNone);
   EXPECT_EQ(directory.user("root").role, UserRole::kAdmin);
 }
@@ -36,11 +36,13 @@ TEST(Directory, ALoginWithoutARecordIsAUserUnlessTheRuleSaysOtherwise) {
 TEST(Directory, AChangeKeepsWhatItDoesNotName) {
   Directory directory = founded();
   ASSERT_TRUE(directory.change({.teams = {{"vision"}, {"speech", false, 7}},
-                                .users = {user("ann", UserRole::kLead, {"vision", "speech"})}}));
-  ASSERT_TRUE(directory.change({.teams = {}, .users = {user("ann", UserRole::kViewer)}}));
-  EXPECT_EQ(directory.user("ann"), (User{UserRole::kViewer, {"vision", "speech"}}));
+                                .users = {user("ann", UserRole::kLead, {"vision", "speech"})}},
+                               LogIndex(2)));
   ASSERT_TRUE(
-      directory.change({.teams = {{"speech"}}, .users = {user("ann", {}, {}, {"vision"})}}));
+      directory.change({.teams = {}, .users = {user("ann", UserRole::kViewer)}}, LogIndex(2)));
+  EXPECT_EQ(directory.user("ann"), (User{UserRole::kViewer, {"vision", "speech"}}));
+  ASSERT_TRUE(directory.change({.teams = {{"speech"}}, .users = {user("ann", {}, {}, {"vision"})}},
+                               LogIndex(2)));
   EXPECT_EQ(directory.user("ann"), (User{UserRole::kViewer, {"speech"}}));
   EXPECT_EQ(directory.team("speech").priority_max, 7);
   EXPECT_EQ(directory.version(), 4U);
@@ -48,10 +50,11 @@ TEST(Directory, AChangeKeepsWhatItDoesNotName) {
 
 TEST(Directory, ARemovedTeamLosesItsUsers) {
   Directory directory = founded();
-  ASSERT_TRUE(directory.change({.teams = {{"vision"}}, .users = {user("ann", {}, {"vision"})}}));
+  ASSERT_TRUE(directory.change({.teams = {{"vision"}}, .users = {user("ann", {}, {"vision"})}},
+                               LogIndex(2)));
   EXPECT_TRUE(directory.is_in_team("ann", "vision"));
   EXPECT_FALSE(directory.is_in_team("ann", "default"));
-  ASSERT_TRUE(directory.change({.teams = {{"vision", true}}, .users = {}}));
+  ASSERT_TRUE(directory.change({.teams = {{"vision", true}}, .users = {}}, LogIndex(2)));
   EXPECT_FALSE(directory.is_in_team("ann", "vision"));
   EXPECT_TRUE(directory.is_in_team("ann", "default"));
   EXPECT_FALSE(directory.has_team("vision"));
@@ -79,7 +82,7 @@ TEST(Directory, RefusesWhatCannotBe) {
   };
   for (const auto& row : kRows) {
     Directory directory = before;
-    const Status done = directory.change(row.change);
+    const Status done = directory.change(row.change, LogIndex(2));
     ASSERT_FALSE(done) << row.part;
     EXPECT_EQ(done.error().code, row.code) << done.error().text;
     EXPECT_NE(done.error().text.find(row.part), std::string::npos) << done.error().text;
@@ -89,7 +92,8 @@ TEST(Directory, RefusesWhatCannotBe) {
 
 TEST(Directory, AnotherAdminMayReplaceTheFirst) {
   Directory directory = founded();
-  ASSERT_TRUE(directory.change({{}, {user("carol", UserRole::kAdmin), removal("root")}}));
+  ASSERT_TRUE(
+      directory.change({{}, {user("carol", UserRole::kAdmin), removal("root")}}, LogIndex(2)));
   EXPECT_EQ(directory.bearers(UserRole::kAdmin, 3), std::vector<std::string>{"carol"});
 }
 
@@ -99,14 +103,14 @@ TEST(Directory, HasLimits) {
   for (std::size_t i = 0; i < kTeamsOfUserMax + 1; ++i) {
     many.teams.push_back({"t" + std::to_string(i)});
   }
-  ASSERT_TRUE(directory.change(many));
+  ASSERT_TRUE(directory.change(many, LogIndex(2)));
   UserChange ann = user("ann", {});
   for (const TeamChange& team : many.teams) {
     ann.joins.push_back(team.name);
   }
-  EXPECT_FALSE(directory.change({{}, {ann}}));
+  EXPECT_FALSE(directory.change({{}, {ann}}, LogIndex(2)));
   ann.joins.pop_back();
-  EXPECT_TRUE(directory.change({{}, {ann}}));
+  EXPECT_TRUE(directory.change({{}, {ann}}, LogIndex(2)));
 }
 
 TEST(UserRole, TextsAndRolesAgree) {
@@ -116,6 +120,62 @@ TEST(UserRole, TextsAndRolesAgree) {
   }
   EXPECT_FALSE(role_of("none").has_value());
   EXPECT_FALSE(role_of("").has_value());
+}
+
+gossip::SshKeyLine line_of(char letter, const std::string& comment) {
+  return {{gossip::SshKeyType::kEd25519, std::string(gossip::kSshPointBytes, letter), ""}, comment};
+}
+
+DirectoryChange keys_of(const std::string& name, std::vector<gossip::SshKeyLine> added,
+                        std::vector<gossip::SshKey> removed = {}) {
+  UserChange change{name};
+  change.keys_added = std::move(added);
+  change.keys_removed = std::move(removed);
+  return {{}, {change}};
+}
+
+TEST(Directory, AKeyBeginsAtTheIndexOfItsEntryAndGoesOn) {
+  Directory directory = founded();
+  const gossip::SshKeyLine key = line_of('a', "home");
+  ASSERT_TRUE(directory.change(keys_of("ann", {key}), LogIndex(20)));
+  directory.count_order("ann", key.key);
+  ASSERT_TRUE(directory.change(keys_of("ann", {line_of('a', "work")}), LogIndex(30)));
+  ASSERT_NE(directory.key("ann", key.key), nullptr);
+  EXPECT_EQ(*directory.key("ann", key.key), (UserKey{line_of('a', "work"), 21}));
+  ASSERT_TRUE(directory.change(keys_of("ann", {key}, {key.key}), LogIndex(40)));
+  EXPECT_EQ(directory.key("ann", key.key)->next, 40U);
+  EXPECT_EQ(directory.key("bob", key.key), nullptr);
+}
+
+TEST(Directory, AUserHasAFewKeysAndLosesNoneThatIsNotThere) {
+  Directory directory = founded();
+  std::vector<gossip::SshKeyLine> many;
+  for (std::size_t i = 0; i <= kKeysOfUserMax; ++i) {
+    many.push_back(line_of(static_cast<char>('a' + i), ""));
+  }
+  EXPECT_EQ(directory.change(keys_of("ann", many), LogIndex(2)).error().code, ErrorCode::kConflict);
+  EXPECT_FALSE(directory.has_record("ann"));
+  many.pop_back();
+  EXPECT_TRUE(directory.change(keys_of("ann", many), LogIndex(2)));
+  const Status absent = directory.change(keys_of("ann", {}, {line_of('z', "").key}), LogIndex(3));
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
+}
+
+TEST(Directory, OrdersNeedSignaturesOnceAnAdministratorHasAKey) {
+  Directory directory = founded();
+  const gossip::SshKeyLine key = line_of('a', "");
+  ASSERT_TRUE(directory.change(keys_of("ann", {key}), LogIndex(2)));
+  EXPECT_FALSE(directory.needs_signatures());
+  ASSERT_TRUE(directory.change({{}, {user("ann", UserRole::kAdmin)}}, LogIndex(3)));
+  EXPECT_TRUE(directory.needs_signatures());
+  for (const DirectoryChange& change :
+       {keys_of("ann", {}, {key.key}), DirectoryChange{{}, {removal("ann")}},
+        DirectoryChange{{}, {user("ann", UserRole::kUser)}}}) {
+    EXPECT_EQ(directory.change(change, LogIndex(4)).error().code, ErrorCode::kConflict);
+  }
+  EXPECT_TRUE(directory.change(keys_of("root", {key}), LogIndex(4)));
+  EXPECT_TRUE(directory.change({{}, {removal("ann")}}, LogIndex(5)));
+  EXPECT_TRUE(directory.needs_signatures());
 }
 
 }  // namespace

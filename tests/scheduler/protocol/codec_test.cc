@@ -35,11 +35,16 @@ JobSpec full_spec() {
   return spec;
 }
 
+gossip::SshKeyLine key_line(char letter) {
+  return {{gossip::SshKeyType::kEd25519, std::string(gossip::kSshPointBytes, letter), ""}, "home"};
+}
+
 DirectoryChange full_change() {
-  return {{{"vision", false, 7}, {"speech", true}},
-          {{"bob", false, UserRole::kLead, {"vision"}, {"speech"}}, {"eve", true}},
-          true,
-          false};
+  UserChange bob{"bob", false, UserRole::kLead, {"vision"}, {"speech"}};
+  bob.keys_removed = {key_line('a').key};
+  bob.keys_added = {key_line('b'),
+                    {{gossip::SshKeyType::kSkEd25519, key_line('c').key.point, "ssh:"}, ""}};
+  return {{{"vision", false, 7}, {"speech", true}}, {bob, {"eve", true}}, true, false};
 }
 
 std::vector<Entry> every_entry() {
@@ -78,7 +83,11 @@ std::vector<Entry> every_entry() {
           entry::RotateKeys{3, "ann@a"},
           entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"},
           entry::FoundDirectory{"ann"},
+          entry::FoundDirectory{
+              "ann", ClusterId::from_bytes(std::string(ClusterId::kSizeBytes, 'c')), key_line('a')},
           entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}},
+          entry::RotateKeys{
+              3, {"ann@a", "ann", host, {}, PersonSignature{7, "a signature", "an order"}}},
           entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
           entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}},
           entry::NoteRequests{host,
