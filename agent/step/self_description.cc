@@ -54,7 +54,8 @@ std::uint64_t founders_wanted(const NodeOptions& options) {
 }
 
 scheduler::SeatOptions seat_options(const NodeOptions& options) {
-  return {options.self, founders_wanted(options), options.tuning.compact_entries, options.unix_ms};
+  return {options.self, founders_wanted(options), options.tuning.compact_entries, options.unix_ms,
+          options.credentials.verifier};
 }
 
 std::string own_row_question(HostId self) {

@@ -37,9 +37,9 @@ std::vector<Stop> ends_of_unknown(const State& state, const AgentMessage& messag
 static_assert(StateMachine<Scheduler>);
 
 Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
-    : config_(config),
+    : config_(std::move(config)),
       state_(std::move(state)),
-      expire_timers_(config.expire_margin),
+      expire_timers_(config_.expire_margin),
       capacity_(state_),
       pending_(state_) {
   CHECK(config_.validate().has_value());
@@ -132,7 +132,8 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
     lose_leadership();
     return;
   }
-  ApplyResult result = state_.apply(fact.index, std::move(logged->entry), logged->unix_ms);
+  ApplyResult result =
+      state_.apply(fact.index, std::move(logged->entry), logged->unix_ms, config_.verifier.get());
   const Entry& entry = logged->entry;  // Without the parts that the state took.
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
 #include "gossip/base/result.h"
+#include "gossip/base/signing.h"
 #include "gossip/base/time.h"
 
 namespace muster::scheduler {
@@ -33,6 +35,8 @@ struct SchedulerConfig {
   Duration propose_again = std::chrono::seconds(5);
   /// A round that is not answered after this long is asked for again.
   Duration round_again = std::chrono::seconds(1);
+  /// Verifies the signatures of persons. Null: no signature counts.
+  std::shared_ptr<const gossip::Verifier> verifier{};
   Status validate() const;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct SeatOptions {
   /// state_hasher.h.
   std::uint64_t compact_entries = 20'000;
   std::int64_t unix_ms = 0;  ///< The wall clock at the start; 0 if it is not known.
+  std::shared_ptr<const gossip::Verifier> verifier{};  ///< SchedulerConfig::verifier.
 };
 
 class QuorumSeat {

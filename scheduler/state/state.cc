@@ -17,6 +17,7 @@
 #include "scheduler/state/orders.h"
 #include "scheduler/state/outcomes.h"
 #include "scheduler/state/registration.h"
+#include "scheduler/state/signed_order.h"
 #include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
@@ -108,16 +109,24 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
 
 }  // namespace
 
-ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms) {
+ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
+                         const gossip::Verifier* verifier) {
   CHECK(index > books_.applied);
   Step step{books_, index, unix_ms};
   books_.applied = index;
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
   std::optional<AuditLine> line = audited(books_, entry);
-  if (std::string denied = why_denied(books_, entry); denied.empty()) {
-    std::visit(Hear{step}, entry);
-  } else {
+  // An order whose signature counts has used the number of its key, also if it is refused then.
+  const Status is_signed = scheduler::check_signature(books_, entry, verifier);
+  if (is_signed) {
+    count_signature(books_, entry);
+  }
+  if (std::string denied = why_denied(books_, entry); !denied.empty()) {
     step.reject(ErrorCode::kDenied, std::move(denied));
+  } else if (!is_signed) {
+    step.reject(is_signed.error().code, is_signed.error().text);
+  } else {
+    std::visit(Hear{step}, entry);
   }
   settle_arrays(step);
   if (line.has_value()) {

@@ -21,9 +21,11 @@
 #include <vector>
 
 #include "gossip/base/result.h"
+#include "gossip/base/signing.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/adoption.h"
 #include "scheduler/state/books.h"
+#include "scheduler/state/signed_order.h"
 #include "scheduler/state/snapshot.h"
 #include "scheduler/state/step.h"
 #include "scheduler/state/submission.h"
@@ -40,11 +42,19 @@ class State {
   }
 
   /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged.
+  /// `verifier` verifies the signatures of persons; all voters come to the same answer by theirs.
+  /// Null: no signature counts.
   /// Moves the parts that it keeps out of the entry (the spec of a Submit, the members of a
   /// Decide).
-  ApplyResult apply(LogIndex index, Entry&& entry, std::int64_t unix_ms = 0);
-  ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0) {
-    return apply(index, Entry(entry), unix_ms);
+  ApplyResult apply(LogIndex index, Entry&& entry, std::int64_t unix_ms = 0,
+                    const gossip::Verifier* verifier = nullptr);
+  ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0,
+                    const gossip::Verifier* verifier = nullptr) {
+    return apply(index, Entry(entry), unix_ms, verifier);
+  }
+  /// As scheduler::check_signature() of an order that is to be proposed.
+  Status check_signature(const Entry& entry, const gossip::Verifier* verifier) const {
+    return scheduler::check_signature(books_, entry, verifier);
   }
   /// Passes an entry at `index` that is not of the scheduler: an empty one of a new leader, or a
   /// configuration.
