@@ -38,6 +38,7 @@ struct Contact {
 struct FoundArgs {
   std::uint64_t founders = 1;  ///< Hosts that found it together: 1, 3 or 5.
   std::string ticket;          ///< Key of the other founders' ticket; "" if it founds alone.
+  std::string admin_key{};     ///< SSH key line of the first administrator; "" = none.
   bool operator==(const FoundArgs&) const = default;
 };
 /// Tells an agent without a cluster to join the cluster of this ticket.
@@ -66,7 +67,8 @@ struct JoinInfo {
   std::string authority_secret{};
   /// The links from the authority that the ticket names to this one.
   std::vector<gossip::AuthorityLink> authority_links{};
-  std::string first_admin{};  ///< For founders: the login that founds the cluster.
+  std::string first_admin{};      ///< For founders: the login that founds the cluster.
+  std::string first_admin_key{};  ///< FoundArgs::admin_key
   bool operator==(const JoinInfo&) const = default;
 };
 

@@ -109,7 +109,7 @@ void fields(A& a, Contact& v) {
 }
 template <class A>
 void fields(A& a, FoundArgs& v) {
-  a(v.founders, v.ticket);
+  a(v.founders, v.ticket, trailing(v.admin_key));
 }
 template <class A>
 void fields(A& a, EnterArgs& v) {
@@ -121,8 +121,8 @@ void fields(A& a, JoinArgs& v) {
 }
 template <class A>
 void fields(A& a, JoinInfo& v) {
-  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret, v.authority_links,
-    v.first_admin);
+  a(v.cluster, v.authority, v.own, v.contacts, v.authority_secret, v.authority_links, v.first_admin,
+    trailing(v.first_admin_key));
 }
 template <class A>
 void fields(A& a, gossip::AuthorityLink& v) {
@@ -190,9 +190,17 @@ void fields(A& a, TokenCopy& v) {
   a(v.id, v.hash, v.user, v.label, v.may_read, v.may_submit, v.team, v.ends_at_ms);
 }
 template <class A>
+void fields(A& a, UserKeyInfo& v) {
+  a(v.line, v.fingerprint, v.next);
+}
+template <class A>
+void fields(A& a, SignatureWanted& v) {
+  a(v.keys);
+}
+template <class A>
 void fields(A& a, WhoamiInfo& v) {
   a(v.user, v.host_name, v.is_vouched, v.is_known, v.has_record, v.role, v.teams, v.version,
-    trailing(v.token));
+    trailing(v.token), trailing(v.cluster), trailing(v.keys));
 }
 template <class A>
 void fields(A& a, UsersQuery& v) {
@@ -200,7 +208,7 @@ void fields(A& a, UsersQuery& v) {
 }
 template <class A>
 void fields(A& a, UserInfo& v) {
-  a(v.name, v.role, v.teams);
+  a(v.name, v.role, v.teams, trailing(v.keys));
 }
 template <class A>
 void fields(A& a, TeamInfo& v) {
@@ -209,7 +217,7 @@ void fields(A& a, TeamInfo& v) {
 template <class A>
 void fields(A& a, UserList& v) {
   a(v.version, v.are_logins_users, v.hides_other_teams, v.teams, v.users, v.next,
-    trailing(v.tokens), trailing(v.has_more_tokens), trailing(v.cluster_ms));
+    trailing(v.tokens), trailing(v.has_more_tokens), trailing(v.cluster_ms), trailing(v.cluster));
 }
 template <class A>
 void fields(A& a, DirectoryArgs& v) {
@@ -573,6 +581,7 @@ MUSTER_PAYLOAD(UsageList);
 MUSTER_PAYLOAD(OutputQuery);
 MUSTER_PAYLOAD(OutputChunk);
 MUSTER_PAYLOAD(StatsInfo);
+MUSTER_PAYLOAD(SignatureWanted);
 MUSTER_PAYLOAD(WhoamiInfo);
 MUSTER_PAYLOAD(UsersQuery);
 MUSTER_PAYLOAD(UserList);

@@ -21,7 +21,11 @@ bool is_status(std::uint64_t number) {
 
 std::string encode(const Request& request) {
   Encoder out;
-  out.array(request.shows_token() ? 9 : 7)
+  const bool is_signed = request.signature.has_value();
+  const bool has_token = is_signed || request.shows_token();
+  out.array(is_signed   ? 10
+            : has_token ? 9
+                        : 7)
       .u64(static_cast<std::uint64_t>(request.verb))
       .boolean(request.consistent)
       .id(request.target)
@@ -29,8 +33,11 @@ std::string encode(const Request& request) {
       .text(request.user)
       .text(request.via)
       .text(request.node);
-  if (request.shows_token()) {
+  if (has_token) {
     out.bytes(request.access).id(request.token);
+  }
+  if (is_signed) {
+    write(out, *request.signature);
   }
   return out.take();
 }
@@ -57,6 +64,9 @@ std::optional<Request> decode_request(Reader body) {
   request.node = body.left() > 0 ? body.text(kAskerNameBytesMax) : "";
   request.access = body.left() > 0 ? std::string(body.bytes()) : "";
   request.token = body.left() > 0 ? body.id<scheduler::AccessTokenId>() : decltype(request.token)();
+  if (body.left() > 0) {
+    request.signature = scheduler::read_person_signature(body);
+  }
   const bool is_good = body.ok() && find_verb(request.verb) != nullptr;
   return is_good ? std::optional(std::move(request)) : std::nullopt;
 }

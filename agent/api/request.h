@@ -4,9 +4,9 @@
 // leader, to a voter, to the host that holds a rank's output) and relays the answer. Bodies are
 // positional arrays; new elements are appended at the end.
 //
-// request  = [verb, consistent, target host id, arguments, user, via, node, access, token]; the
-// last
-//            two are there if one of them is not empty
+// request  = [verb, consistent, target host id, arguments, user, via, node, access, token,
+//             signature]; the last three are there if they or those behind them are not empty
+// signature = [number, blob, order]
 // response = [status, text, answered by, age_ms, payload]
 
 #include <cstddef>
@@ -105,6 +105,9 @@ struct Request {
   /// The token of a line that the host which passes the request on has verified; zero = none. A
   /// host that may vouch says so in the place of the line. A client cannot say it.
   scheduler::AccessTokenId token{};
+  /// Of the user, for an order that needs it (scheduler/state/signed_order.h). A client learns from
+  /// the refusal that one does: its payload is a SignatureWanted.
+  std::optional<scheduler::PersonSignature> signature{};
   bool operator==(const Request&) const = default;
 
   /// The client does not ask as a login.

@@ -22,6 +22,21 @@ struct TokenInfo {
   bool operator==(const TokenInfo&) const = default;
 };
 
+/// A key by which a user signs orders.
+struct UserKeyInfo {
+  std::string line;         ///< As in a .pub file.
+  std::string fingerprint;  ///< "" in the lists that hosts copy.
+  std::uint64_t next = 0;   ///< The number of its next signed order.
+  bool operator==(const UserKeyInfo&) const = default;
+};
+
+/// The payload of the refusal of an order that its user has to sign, or to sign again under another
+/// number.
+struct SignatureWanted {
+  std::vector<UserKeyInfo> keys;  ///< Of the user.
+  bool operator==(const SignatureWanted&) const = default;
+};
+
 /// The asker, as the node that answers knows the person.
 struct WhoamiInfo {
   std::string user;
@@ -34,6 +49,8 @@ struct WhoamiInfo {
   std::vector<std::string> teams;  ///< The first one is that of jobs without `--team`.
   std::uint64_t version = 0;       ///< Of the list of users.
   TokenInfo token{};               ///< The client asks with this one; a zero id = as a login.
+  ClusterId cluster{};             ///< That signed orders name.
+  std::vector<UserKeyInfo> keys{};
   bool operator==(const WhoamiInfo&) const = default;
 };
 
@@ -48,6 +65,7 @@ struct UserInfo {
   std::string name;
   std::string role;
   std::vector<std::string> teams;  ///< None: the user is in team default.
+  std::vector<UserKeyInfo> keys{};
   bool operator==(const UserInfo&) const = default;
 };
 struct TeamInfo {
@@ -80,6 +98,7 @@ struct UserList {
   std::vector<TokenCopy> tokens{};
   bool has_more_tokens = false;  ///< Pages of tokens follow those of users.
   std::uint64_t cluster_ms = 0;  ///< The cluster time of the voter as it answered.
+  ClusterId cluster{};           ///< That signed orders name.
   bool operator==(const UserList&) const = default;
 };
 /// The most users in a page. It ends also behind the user with which it reaches kUsersPageBytes.

@@ -34,7 +34,15 @@ std::optional<scheduler::Directory> directory_of(const UserList& list) {
     if (!role.has_value()) {
       return std::nullopt;
     }
-    users[user.name] = {*role, user.teams};
+    scheduler::User& known = users[user.name];
+    known = {*role, user.teams};
+    for (const UserKeyInfo& key : user.keys) {
+      auto line = gossip::ssh_key_of_line(key.line);
+      if (!line || known.keys.size() == scheduler::kKeysOfUserMax) {
+        return std::nullopt;
+      }
+      known.keys.push_back({*std::move(line), key.next});
+    }
   }
   scheduler::Directory::Teams teams;
   for (const TeamInfo& team : list.teams) {
@@ -45,7 +53,8 @@ std::optional<scheduler::Directory> directory_of(const UserList& list) {
     }
   }
   return scheduler::Directory(list.version, std::move(users), std::move(teams),
-                              {list.are_logins_users, list.hides_other_teams}, tokens_of(list));
+                              {list.are_logins_users, list.hides_other_teams}, tokens_of(list),
+                              list.cluster);
 }
 
 DirectoryCopy::DirectoryCopy(const crdt::Records& state, Rng rng) : rng_(rng) {

@@ -10,6 +10,9 @@ namespace {
 using scheduler::Directory;
 using scheduler::kDefaultTeam;
 
+/// "SHA256:" and 43 letters.
+constexpr std::size_t kFingerprintBytes = 50;
+
 std::vector<TeamInfo> teams_of(const Directory& directory) {
   std::map<std::string, TeamInfo, std::less<>> teams;
   teams.try_emplace(std::string(kDefaultTeam));
@@ -59,6 +62,9 @@ std::size_t bytes_of(const UserInfo& user) {
   for (const std::string& team : user.teams) {
     bytes += team.size();
   }
+  for (const UserKeyInfo& key : user.keys) {
+    bytes += key.line.size() + kFingerprintBytes;
+  }
   return bytes;
 }
 
@@ -69,6 +75,7 @@ UserList user_list(const Directory& directory, const std::string& after) {
   list.version = directory.version();
   list.are_logins_users = directory.rules().are_logins_users;
   list.hides_other_teams = directory.rules().hides_other_teams;
+  list.cluster = directory.cluster();
   if (after.empty()) {
     list.teams = teams_of(directory);
   }
@@ -78,8 +85,8 @@ UserList user_list(const Directory& directory, const std::string& after) {
       list.next = list.users.back().name;
       break;
     }
-    list.users.push_back(
-        {each->first, std::string(text_of(each->second.role)), each->second.teams});
+    list.users.push_back({each->first, std::string(text_of(each->second.role)), each->second.teams,
+                          user_keys(each->second)});
     bytes += bytes_of(list.users.back());
   }
   return list;
@@ -126,6 +133,21 @@ TokenInfo token_info(const Directory& directory, scheduler::AccessTokenId id,
   return token == nullptr ? TokenInfo() : info_of(id, *token, cluster_time);
 }
 
+std::vector<UserKeyInfo> user_keys(const scheduler::User& user) {
+  std::vector<UserKeyInfo> keys;
+  for (const scheduler::UserKey& key : user.keys) {
+    keys.push_back({to_line(key.line), "", key.next});
+  }
+  return keys;
+}
+
+void name_keys(std::vector<UserKeyInfo>& keys, const gossip::Verifier& hashes) {
+  for (UserKeyInfo& key : keys) {
+    const auto line = gossip::ssh_key_of_line(key.line);
+    key.fingerprint = line ? fingerprint(line->key, hashes) : "";
+  }
+}
+
 void describe_user(const Directory& directory, WhoamiInfo& info) {
   const scheduler::User user = directory.user(info.user);
   info.is_known = directory.is_founded();
@@ -133,6 +155,7 @@ void describe_user(const Directory& directory, WhoamiInfo& info) {
   info.role = text_of(user.role);
   info.teams = user.teams;
   info.version = directory.version();
+  info.keys = user_keys(user);
 }
 
 }  // namespace muster::agent

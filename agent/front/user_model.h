@@ -3,8 +3,10 @@
 // copy. Pure functions over a Directory.
 
 #include <string>
+#include <vector>
 
 #include "agent/api/users.h"
+#include "gossip/base/signing.h"
 #include "gossip/base/time.h"
 #include "scheduler/access/directory.h"
 
@@ -21,6 +23,10 @@ TokenList token_list(const scheduler::Directory& directory, const std::string& u
 /// A zero id if there is no such token.
 TokenInfo token_info(const scheduler::Directory& directory, scheduler::AccessTokenId id,
                      Duration cluster_time);
+/// The keys of a user, without their fingerprints.
+std::vector<UserKeyInfo> user_keys(const scheduler::User& user);
+/// Fills in the fingerprints.
+void name_keys(std::vector<UserKeyInfo>& keys, const gossip::Verifier& hashes);
 /// Fills in the parts of `info` that the directory knows of its user.
 void describe_user(const scheduler::Directory& directory, WhoamiInfo& info);
 

@@ -222,8 +222,10 @@ Response whoami_of(const NodeView& node, const Request& request) {
   info.is_vouched = info.is_vouched || !request.token.is_zero();
   if (info.is_vouched) {
     describe_user(directory_of(node), info);
+    name_keys(info.keys, *node.options.credentials.verifier);
   }
   info.token = token_info(directory_of(node), request.token, cluster_time_of(node));
+  info.cluster = node.cluster;
   return aged(good(node, encode_payload(info)),
               node.seat.knows_state() ? node.seat.age(node.now)
                                       : node.contact.users().age(node.now).value_or(Duration(0)));
@@ -383,7 +385,11 @@ Response tickets_answer(const NodeView& node, const Request&, const std::string&
 
 Response users_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto query = decode_payload<UsersQuery>(request.arguments).value_or(UsersQuery());
-  return good(node, encode_payload(user_list(node.seat.state().directory(), query.after)));
+  UserList list = user_list(node.seat.state().directory(), query.after);
+  for (UserInfo& user : list.users) {
+    name_keys(user.keys, *node.options.credentials.verifier);
+  }
+  return good(node, encode_payload(list));
 }
 
 Response tokens_answer(const NodeView& node, const Request& request, const std::string&) {

@@ -83,6 +83,9 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     request->node.clear();
   }
   asker.by = subject_of(reach.node, *request, asker.host);
+  if (may_be_signed(*request) && !request->shows_token()) {
+    asker.by.signature = request->signature;
+  }
   Question question{std::move(asker), *std::move(request), !is_member || is_for_us};
   const bool is_join =
       is(question.request.verb, Openness::kTicket) || sender.kind == gossip::Sender::Kind::kTicket;
@@ -421,6 +424,11 @@ void ClientFront::lead(const OrderReach& reach, const ClientDesk::Open& question
   auto input = seat_input_of(reach.node, request, *number, question.asker);
   if (!input) {
     on_seat_reply(reach, {*number, std::nullopt, false, input.error().code, input.error().text});
+    return;
+  }
+  if (const auto refusal = why_not_signed(reach.node, request, *input)) {
+    desk_.close(*number);
+    answer(reach, question.asker, *refusal);
     return;
   }
   reach.seat.step(reach.node.now, *std::move(input));

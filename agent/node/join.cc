@@ -296,6 +296,7 @@ JoinInfo join_info(const NodeView& node, HostId host, const crdt::Field& own) {
   const auto record = crdt::decode_roll(own.bytes);
   if (node.cluster.is_zero()) {
     info.first_admin = node.options.credentials.first_admin;
+    info.first_admin_key = node.options.credentials.first_admin_key;
   }
   if (record.has_value() && record->may_vote) {
     info.authority_secret = authority.secret();

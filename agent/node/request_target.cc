@@ -162,10 +162,19 @@ std::string object_of(const NodeView& node, const Request& request) {
     }
     case Right::kMaySubmit:
     case Right::kMayManageUsers:
+    case Right::kMayMakeTokens:
     case Right::kMaySee:
       break;
   }
   return "";
+}
+
+bool may_be_signed(const Request& request) {
+  if (is(request.verb, Carrier::kTicketMakers)) {
+    const auto ticket = arguments_of<TicketArgs>(request);
+    return ticket.may_vote || ticket.may_vouch;
+  }
+  return is(request.verb, Becomes::kRollChange) || is(request.verb, Right::kMayManageUsers);
 }
 
 bool is_for_voters(const Request& request) {

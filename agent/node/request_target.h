@@ -18,6 +18,8 @@ JobId job_of(const Request& request);
 /// The job or host that the request is about, as the audit names it; "" = no job and no host, or it
 /// is not known. Precondition: there is such a verb.
 std::string object_of(const NodeView& node, const Request& request);
+/// True if an order of that kind may need the signature of its user. That of any other is dropped.
+bool may_be_signed(const Request& request);
 /// True if the request would give a host power over the cluster, or end the agent of another host.
 /// Only a host that may vote passes on such a request for its logins.
 bool is_for_voters(const Request& request);

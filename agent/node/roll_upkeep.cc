@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "crdt/rows/roll.h"
+#include "gossip/ssh/ssh_key.h"
 #include "gossip/wire/authority_link.h"
 #include "scheduler/state/access_rules.h"
 
@@ -103,7 +104,9 @@ scheduler::input::RollMet upkeep_of_roll(const NodeView& node) {
   // Another founder told this name.
   const std::string& admin = node.options.credentials.first_admin;
   if (!state.directory().is_founded() && scheduler::is_admin_name(admin)) {
-    due.directory = scheduler::entry::FoundDirectory{admin};
+    const auto key = gossip::ssh_key_of_line(node.options.credentials.first_admin_key);
+    due.directory = scheduler::entry::FoundDirectory{admin, node.cluster,
+                                                     key ? std::optional(*key) : std::nullopt};
   }
   if (authority.signer() == nullptr || authority.number() != keys.authority()) {
     return due;

@@ -1,10 +1,13 @@
 #include "agent/node/vouching.h"
 
 #include <algorithm>
+#include <variant>
 #include <vector>
 
+#include "agent/api/payload.h"
 #include "agent/api/verbs.h"
 #include "agent/front/access.h"
+#include "agent/front/user_model.h"
 #include "agent/node/answers.h"
 #include "agent/node/request_target.h"
 #include "gossip/base/mutant.h"
@@ -186,6 +189,27 @@ std::optional<Response> why_not_of_user(const NodeView& node, const Request& req
   const std::string why =
       why_denied({directory, cluster_time_of(node)}, node.seat.state(), request);
   return why.empty() ? std::nullopt : std::optional(bad(node, ResponseStatus::kDenied, why));
+}
+
+std::optional<Response> why_not_signed(const NodeView& node, const Request& request,
+                                       const scheduler::SeatInput& input) {
+  const auto* order = std::get_if<scheduler::input::ClientOrder>(&input);
+  if (order == nullptr || !may_be_signed(request)) {
+    return std::nullopt;
+  }
+  const scheduler::Entry entry =
+      std::visit([](const auto& fact) { return scheduler::Entry(fact); }, order->order);
+  const scheduler::State& state = node.seat.state();
+  const gossip::Verifier& verifier = *node.options.credentials.verifier;
+  const Status is_signed = state.check_signature(entry, &verifier);
+  if (is_signed) {
+    return std::nullopt;
+  }
+  Response refusal = bad(node, status_of(is_signed.error().code), is_signed.error().text);
+  SignatureWanted wanted{user_keys(state.directory().user(request.user))};
+  name_keys(wanted.keys, verifier);
+  refusal.payload = encode_payload(wanted);
+  return refusal;
 }
 
 bool is_another_to_vouch(const NodeView& node, HostId host) {

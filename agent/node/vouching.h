@@ -10,6 +10,7 @@
 #include "agent/front/asker.h"
 #include "agent/node/node_view.h"
 #include "gossip/base/ids.h"
+#include "scheduler/seat/seat_interface.h"
 
 namespace muster::agent {
 
@@ -32,6 +33,11 @@ Request to_pass_on(const NodeView& node, const Request& request);
 /// agent may do what a host does alone.
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
                                         const Asker& asker);
+/// The refusal of an order that its user has not signed and has to, or whose signature does not
+/// count; nullopt if it may be proposed. The client signs it then: the payload is a
+/// SignatureWanted. Precondition: this host leads.
+std::optional<Response> why_not_signed(const NodeView& node, const Request& request,
+                                       const scheduler::SeatInput& input);
 /// True if without `host` another host may still vouch for its logins, or vote.
 bool is_another_to_vouch(const NodeView& node, HostId host);
 bool is_another_to_vote(const NodeView& node, HostId host);

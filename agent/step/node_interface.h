@@ -54,6 +54,7 @@ struct Credentials {
   std::string founding_ticket{};
   /// The login that founded the cluster: the first administrator. "" = this host founds none.
   std::string first_admin{};
+  std::string first_admin_key{};  ///< The SSH key line by which that login signs; "" = none.
   /// Records of the roll that do not depend on state/: those of this host and of its contacts.
   std::vector<std::pair<HostId, crdt::Field>> records;
   /// Rows of its contacts from the day of its join (Contact::link_row), not checked yet.

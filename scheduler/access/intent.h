@@ -36,6 +36,11 @@ std::string message_of(const Intent& intent);
 PersonSignature signature_for(const Intent& intent, const gossip::SshSignature& signature,
                               bool holds);
 
+/// The whole reason if an order came too late or too early in the sequence of its key. The client
+/// asks for the number and signs again.
+inline constexpr std::string_view kSignAgain =
+    "another signed order of that key came first: repeat, so that it is signed again";
+
 /// An order about members of the cluster. The leader makes an entry of it that holds more than a
 /// person can know: records and keys that the authority signs. Therefore the entry holds the order
 /// as it was signed, and a voter sees that the entry does no other thing.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gossip/base/generation.h"
-#include "gossip/ssh/ssh_signature.h"
 
 namespace muster::scheduler {
 namespace {
@@ -34,15 +33,6 @@ Duration read_span(gossip::Reader& in) {
     return Duration::zero();
   }
   return span;
-}
-
-PersonSignature read_signature(gossip::Reader& outer) {
-  gossip::Reader in = outer.array();
-  PersonSignature signature;
-  signature.number = in.u64();
-  signature.blob = in.text(gossip::kSshSignatureBlobMax);
-  signature.order = in.text(kSignedOrderBytesMax);
-  return signature;
 }
 
 }  // namespace
@@ -246,8 +236,7 @@ void write(gossip::Encoder& out, const Subject& subject) {
     out.id(subject.token);
   }
   if (is_signed) {
-    const PersonSignature& signature = *subject.signature;
-    out.array(3).u64(signature.number).bytes(signature.blob).bytes(signature.order);
+    write(out, *subject.signature);
   }
 }
 
@@ -259,7 +248,7 @@ Subject read_subject(gossip::Reader& outer) {
   subject.host = in.id<HostId>();
   subject.token = in.left() > 0 ? in.id<AccessTokenId>() : AccessTokenId();
   if (in.left() > 0) {
-    subject.signature = read_signature(in);
+    subject.signature = read_person_signature(in);
   }
   return subject;
 }

@@ -1,6 +1,7 @@
 #include "scheduler/protocol/users.h"
 
 #include "gossip/base/name.h"
+#include "gossip/ssh/ssh_signature.h"
 #include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
@@ -165,6 +166,19 @@ std::size_t DirectoryChange::key_moves() const {
 
 bool DirectoryChange::is_within_limits() const {
   return size() <= kDirectoryChangesMax && moves() <= kTeamMovesMax && key_moves() <= kKeyMovesMax;
+}
+
+void write(gossip::Encoder& out, const PersonSignature& signature) {
+  out.array(3).u64(signature.number).bytes(signature.blob).bytes(signature.order);
+}
+
+PersonSignature read_person_signature(gossip::Reader& outer) {
+  gossip::Reader in = outer.array();
+  PersonSignature signature;
+  signature.number = in.u64();
+  signature.blob = in.text(gossip::kSshSignatureBlobMax);
+  signature.order = in.text(kSignedOrderBytesMax);
+  return signature;
 }
 
 void write(gossip::Encoder& out, const gossip::SshKeyLine& line) {

@@ -166,6 +166,9 @@ struct EndAccessToken {
 
 }  // namespace entry
 
+/// [number, blob, order]
+void write(gossip::Encoder& out, const PersonSignature& signature);
+PersonSignature read_person_signature(gossip::Reader& in);
 /// [blob, comment]
 void write(gossip::Encoder& out, const gossip::SshKeyLine& line);
 /// Fails the reader if it is no key that is accepted.

@@ -7,8 +7,6 @@
 // A leader makes entries of the same kinds by itself, in the name of no person, for it holds the
 // authority's secret. They change members and keys, but never users.
 
-#include <string_view>
-
 #include "gossip/base/result.h"
 #include "gossip/base/signing.h"
 #include "scheduler/access/directory.h"
@@ -17,14 +15,9 @@
 
 namespace muster::scheduler {
 
-/// The whole reason if an order came too late or too early in the sequence of its key. The client
-/// asks for the number and signs again.
-inline constexpr std::string_view kSignAgain =
-    "another signed order of that key came first: repeat, so that it is signed again";
-
 /// Whether the signature of the entry counts, if it has one, and if not, whether it needs one:
-/// kDenied, with the reason for people. kConflict: kSignAgain. `verifier` may be null: then no
-/// signature counts.
+/// kDenied, with the reason for people. kConflict: kSignAgain (scheduler/access/intent.h).
+/// `verifier` may be null: then no signature counts.
 Status check_signature(const Books& books, const Entry& entry, const gossip::Verifier* verifier);
 /// Uses the number of the key that signed, if one did. Precondition: check_signature() is ok.
 void count_signature(Books& books, const Entry& entry);

@@ -193,6 +193,7 @@ Result<MembershipRecord> join_with(const HostKey& key, const std::string& host_n
   record.authority_links = std::move(info->authority_links);
   record.own = std::move(info->own);
   record.first_admin = std::move(info->first_admin);
+  record.first_admin_key = std::move(info->first_admin_key);
   record.contacts = std::move(info->contacts);
   record.contacts.resize(std::min(record.contacts.size(), kContactsMax));
   for (Contact& contact : record.contacts) {

@@ -34,6 +34,7 @@ Result<std::optional<MembershipRecord>> membership_in(const crdt::Records& id_re
   record.founders = in.u64();
   record.founding_ticket = in.text();
   record.first_admin = in.text();
+  record.first_admin_key = in.left() > 0 ? in.text() : "";
   if (!in.ok() || !is_known || !info.has_value() ||
       record.link_seed.size() != gossip::kLinkSeedBytes) {
     return damaged;
@@ -50,9 +51,9 @@ crdt::WriteBatch writes_of(const MembershipRecord& record) {
   info.own = record.own;
   info.contacts = record.contacts;
   gossip::Encoder out;
-  out.array(8).u64(kVersion).bytes(record.link_seed).bytes(record.authority);
+  out.array(9).u64(kVersion).bytes(record.link_seed).bytes(record.authority);
   out.bytes(record.authority_seed).bytes(encode_payload(info)).u64(record.founders);
-  out.bytes(record.founding_ticket).text(record.first_admin);
+  out.bytes(record.founding_ticket).text(record.first_admin).text(record.first_admin_key);
   return {{std::string(kMembershipKey), out.take()}};
 }
 

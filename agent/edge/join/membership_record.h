@@ -26,6 +26,7 @@ struct MembershipRecord {
   std::uint64_t founders = 0;   ///< Not 0: this host founds a cluster of so many.
   std::string founding_ticket;  ///< Key of the ticket that the others come with.
   std::string first_admin{};    ///< The login that founded the cluster; "" = it was founded before.
+  std::string first_admin_key{};  ///< FoundArgs::admin_key
   bool operator==(const MembershipRecord&) const = default;
 };
 

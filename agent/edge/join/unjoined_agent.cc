@@ -17,6 +17,7 @@
 #include "gossip/edge/boot_clock.h"
 #include "gossip/edge/secret_file.h"
 #include "gossip/edge/ticket_line.h"
+#include "gossip/ssh/ssh_key.h"
 #include "gossip/wire/message.h"
 
 namespace muster::agent {
@@ -193,6 +194,11 @@ class UnjoinedAgent {
                      "the other founders must be able to reach this agent: start it with a port "
                      "(--listen IP:PORT)");
     }
+    if (!args.admin_key.empty()) {
+      if (const auto key = gossip::ssh_key_of_line(args.admin_key); !key) {
+        return refusal(ResponseStatus::kUsage, key.error().text);
+      }
+    }
     MembershipRecord record;
     record.link_seed = random_seed();
     record.authority_seed = random_seed();
@@ -201,6 +207,7 @@ class UnjoinedAgent {
     record.founders = args.founders;
     record.founding_ticket = args.ticket;
     record.first_admin = name_of_login(asker.proven, options_.login);
+    record.first_admin_key = args.admin_key;
     record.own = record_of(key_, record, authority);
     Contact here = record.own;
     here.address = options_.control.text();

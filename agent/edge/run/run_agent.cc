@@ -222,6 +222,7 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
   own.founders = membership.founders;
   own.founding_ticket = membership.founding_ticket;
   own.first_admin = membership.first_admin;
+  own.first_admin_key = membership.first_admin_key;
   own.records.emplace_back(membership.own.host, field_of(membership.own));
   for (const Contact& contact : membership.contacts) {
     own.records.emplace_back(contact.host, field_of(contact));

@@ -48,8 +48,8 @@ TEST(Payload, EachFieldOfEachPayloadComesBack) {
       RotateArgs, KeysInfo, WhyHostInfo, LeaveArgs, SubmitArgs, JobRef, JobRun, RequeueArgs,
       QuorumWish, FenceArgs, RecoverArgs, RecoveryInfo, JobsQuery, JobList, JobDetail, WhyInfo,
       DrainArgs, EditArgs, HostUseList, HostDetail, UsageQuery, UsageList, OutputQuery, OutputChunk,
-      StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, WhoamiInfo, UsersQuery, UserList,
-      TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage>();
+      StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, SignatureWanted, WhoamiInfo, UsersQuery,
+      UserList, TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage>();
 }
 
 TEST(Payload, SpecificationsAndBytesThatAreNoTextComeBack) {

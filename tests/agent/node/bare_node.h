@@ -74,6 +74,12 @@ class BareNode {
     options.hardware.capacity.gpus[0].healthy = true;
     start(std::move(options), ClusterId(), {});
   }
+  /// It founds a cluster of its own, whose administrator has that key.
+  explicit BareNode(const gossip::SshKeyLine& admin_key) {
+    NodeOptions options = options_of(1);
+    options.credentials.first_admin_key = to_line(admin_key);
+    start(std::move(options), ClusterId(), {});
+  }
   /// It just joined kCluster, and its join brought these rows.
   explicit BareNode(std::vector<crdt::RowOf> rows) {
     NodeOptions options = options_of(0);

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
 #include "agent/api/payload.h"
 #include "agent/api/request.h"
 #include "agent/api/users.h"
 #include "agent/node/node.h"
+#include "scheduler/access/intent.h"
 #include "tests/agent/node/bare_node.h"
 
 namespace muster::agent {
@@ -54,6 +56,91 @@ TEST(Node, AnAdministratorGivesRolesAndOthersDoNot) {
   ASSERT_EQ(list.users.size(), 2U);
   EXPECT_EQ(list.users[0], (UserInfo{kAdmin, "admin", {}}));
   EXPECT_EQ(list.users[1], (UserInfo{"ann", "operator", {}}));
+}
+
+const auto kPen = gossip::testing::signer_of_person("admin");
+const gossip::SshKeyLine kPenKey{
+    {gossip::SshKeyType::kEd25519, std::string(kPen->public_key()), ""}, "admin@home"};
+
+Request signed_request(Verb verb, std::string arguments, const scheduler::Intent& intent,
+                       bool holds) {
+  Request asked = request(verb, std::move(arguments));
+  asked.user = intent.user;
+  asked.signature =
+      signature_for(intent,
+                    gossip::sign_ssh(*kPen, scheduler::kIntentNamespace, message_of(intent),
+                                     gossip::testing::StandInVerifier()),
+                    holds);
+  return asked;
+}
+
+TEST(Node, AnAdministratorWithAKeyHasToSign) {
+  BareNode bare(kPenKey);
+  bare.pass(5s);
+  const auto whoami = decode_payload<WhoamiInfo>(answer_of(bare, kAdmin, Verb::kWhoami, "").payload)
+                          .value_or(WhoamiInfo());
+  EXPECT_EQ(whoami.cluster, bare.node().cluster());
+  ASSERT_EQ(whoami.keys.size(), 1U);
+  EXPECT_EQ(whoami.keys[0].line, to_line(kPenKey));
+  EXPECT_TRUE(whoami.keys[0].fingerprint.starts_with("SHA256:"));
+
+  DirectoryArgs change;
+  change.change.users.push_back({"ann", false, scheduler::UserRole::kAdmin});
+  const std::string arguments = encode_payload(change);
+  const Response refused = answer_of(bare, kAdmin, Verb::kChangeUsers, arguments);
+  EXPECT_EQ(refused.status, ResponseStatus::kDenied);
+  const auto wanted = decode_payload<SignatureWanted>(refused.payload).value_or(SignatureWanted());
+  EXPECT_EQ(wanted.keys, whoami.keys);
+
+  const scheduler::Intent intent{whoami.cluster, kAdmin, wanted.keys.at(0).next,
+                                 words_of(change.change)};
+  DirectoryArgs other = change;
+  other.change.users[0].name = "mallory";
+  const Request moved = signed_request(Verb::kChangeUsers, encode_payload(other), intent, false);
+  EXPECT_EQ(bare.ask(moved)->status, ResponseStatus::kDenied);
+  const Request good = signed_request(Verb::kChangeUsers, arguments, intent, false);
+  EXPECT_EQ(bare.ask(good)->status, ResponseStatus::kOk);
+  const Response again = bare.ask(good).value_or(Response());
+  EXPECT_EQ(again.status, ResponseStatus::kConflict);
+  EXPECT_EQ(again.text, scheduler::kSignAgain);
+  const auto next = decode_payload<SignatureWanted>(again.payload).value_or(SignatureWanted());
+  EXPECT_EQ(next.keys.at(0).next, intent.number + 1);
+}
+
+TEST(Node, RotationsAndTicketsWithRightsAreSignedAndPlainTicketsAreNot) {
+  BareNode bare(kPenKey);
+  bare.pass(5s);
+  const auto number = [&] {
+    const auto whoami =
+        decode_payload<WhoamiInfo>(answer_of(bare, kAdmin, Verb::kWhoami, "").payload);
+    return whoami.value_or(WhoamiInfo()).keys.at(0).next;
+  };
+  TicketArgs ticket;
+  ticket.key = std::string(32, 't');
+  ticket.ttl_ms = 60'000;
+  EXPECT_EQ(answer_of(bare, kAdmin, Verb::kMakeTicket, encode_payload(ticket)).status,
+            ResponseStatus::kOk);
+  ticket.key = std::string(32, 'u');
+  ticket.may_vote = true;
+  EXPECT_EQ(answer_of(bare, kAdmin, Verb::kMakeTicket, encode_payload(ticket)).status,
+            ResponseStatus::kDenied);
+  scheduler::entry::MakeTicket wish;
+  wish.key = ticket.key;
+  wish.ttl = 60s;
+  wish.may_vote = true;
+  const ClusterId cluster = bare.node().cluster();
+  EXPECT_EQ(bare.ask(signed_request(Verb::kMakeTicket, encode_payload(ticket),
+                                    {cluster, kAdmin, number(), scheduler::words_of(wish)}, false))
+                ->status,
+            ResponseStatus::kOk);
+
+  const std::string rotation = encode_payload(RotateArgs());
+  EXPECT_EQ(answer_of(bare, kAdmin, Verb::kRotateKeys, rotation).status, ResponseStatus::kDenied);
+  const scheduler::MemberOrder order{scheduler::MemberOrder::Kind::kRotateKeys};
+  const scheduler::Intent intent{cluster, kAdmin, number(), words_of(order)};
+  EXPECT_EQ(bare.ask(signed_request(Verb::kRotateKeys, rotation, intent, true))->status,
+            ResponseStatus::kOk);
+  EXPECT_EQ(number(), intent.number + 1);
 }
 
 }  // namespace
