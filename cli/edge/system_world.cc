@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "cli/edge/config_file.h"
+#include "cli/edge/person_signer.h"
 #include "cli/edge/run_agent.h"
 #include "cli/edge/tickets.h"
 #include "cli/edge/users_toml.h"
@@ -233,6 +234,10 @@ World system_world() {
       [](const std::string& path) {
         return gossip::read_secret(path, kTicketTextMax, "anyone who read it can ask in its name");
       }};
+  world.keys = {[](const SignWish& wish) {
+                  return sign_as_person(wish, environment("SSH_AUTH_SOCK").value_or(""));
+                },
+                read_key, own_key};
   world.run_agent = run_agent;
   return world;
 }

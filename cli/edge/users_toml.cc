@@ -6,6 +6,7 @@
 
 #include "cli/edge/config_file.h"
 #include "cli/kit/text.h"
+#include "scheduler/access/directory.h"
 
 namespace muster::cli {
 namespace {
@@ -74,16 +75,31 @@ UsersFile::FileTeam team_of(const toml::table& table) {
   return team;
 }
 
-std::vector<std::string> names_in(const toml::node& node) {
+std::vector<std::string> texts_in(const toml::node& node, const std::string& key) {
   const auto* array = node.as_array();
   if (array == nullptr) {
-    refuse(node, "'teams' must be a list of strings");
+    refuse(node, "'" + key + "' must be a list of strings");
   }
-  std::vector<std::string> names;
+  std::vector<std::string> texts;
   for (const toml::node& element : *array) {
-    names.push_back(text_in(element, "teams"));
+    texts.push_back(text_in(element, key));
   }
-  return names;
+  return texts;
+}
+
+std::vector<gossip::SshKeyLine> keys_in(const toml::node& node) {
+  std::vector<gossip::SshKeyLine> keys;
+  for (const std::string& text : texts_in(node, "keys")) {
+    const auto line = gossip::ssh_key_of_line(text);
+    if (!line) {
+      refuse(node, line.error().text);
+    }
+    keys.push_back(*line);
+  }
+  if (keys.size() > scheduler::kKeysOfUserMax) {
+    refuse(node, "a user has at most " + std::to_string(scheduler::kKeysOfUserMax) + " keys");
+  }
+  return keys;
 }
 
 UsersFile::FileUser user_of(const toml::table& table) {
@@ -95,10 +111,12 @@ UsersFile::FileUser user_of(const toml::table& table) {
         refuse(node, "'role' must be viewer, user, lead, operator or admin");
       }
     } else if (key.str() == "teams") {
-      user.teams = names_in(node);
+      user.teams = texts_in(node, "teams");
+    } else if (key.str() == "keys") {
+      user.keys = keys_in(node);
     } else {
-      refuse(node,
-             "unknown key '" + std::string(key.str()) + "' of a user; the keys are: role, teams");
+      refuse(node, "unknown key '" + std::string(key.str()) +
+                       "' of a user; the keys are: role, teams, keys");
     }
   }
   return user;

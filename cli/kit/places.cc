@@ -94,6 +94,18 @@ std::string default_address(const World& world, const std::string& data_dir) {
 
 }  // namespace
 
+std::string admin_key_file(const World& world, const std::string& data_dir) {
+  constexpr char kName[] = "/admin_key";
+  if (const std::string config = variable(world, "XDG_CONFIG_HOME"); !config.empty()) {
+    return config + "/muster" + kName;
+  }
+  if (const std::string home = variable(world, "HOME"); !home.empty()) {
+    return (home == "/" ? "" : home) + "/.config/muster" + kName;
+  }
+  const std::string named = data_dir.empty() ? variable(world, "MUSTER_DATA_DIR") : data_dir;
+  return (named.empty() ? default_data_dir(world) : named) + kName;
+}
+
 std::string text_of(const NodePlace& place) {
   return place.name.empty() ? place.address : place.name;
 }

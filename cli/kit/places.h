@@ -20,6 +20,11 @@ inline constexpr char kSystemRuntimeDir[] = "/run/muster";
 /// ($XDG_STATE_HOME/muster, $HOME/.local/state/muster).
 std::string default_data_dir(const World& world);
 
+/// The file of the key with which `muster init` makes its caller an administrator:
+/// $XDG_CONFIG_HOME/muster/admin_key, else $HOME/.config/muster/admin_key, else in the data
+/// directory.
+std::string admin_key_file(const World& world, const std::string& data_dir);
+
 /// How a node is asked: by the socket of an agent on this machine, which may ask another host.
 struct NodePlace {
   std::string address;  ///< As World::connect takes it.

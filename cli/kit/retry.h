@@ -11,7 +11,8 @@ struct RetriedReply {
 };
 
 /// One try with each node, or a second one with the only one when the first may have been heard.
-/// kNoQuorum is said only when no try can have reached the log.
+/// kNoQuorum is said only when no try can have reached the log. If the order has to be signed, the
+/// person signs it, and it is sent again.
 RetriedReply exchange_with_retries(Session& session, const agent::Request& request);
 
 }  // namespace muster::cli

@@ -102,6 +102,13 @@ void CommonOptions::describe_consistent(Options& options) {
                "Read from the leader, confirmed by a majority, not from any voter's copy");
 }
 
+void CommonOptions::describe_signing(Options& options) {
+  options.text("--sign-with", sign_with,
+               "Sign with this SSH key, or with one that ssh-agent holds; default: ssh-agent, then "
+               "the key of `muster init`",
+               "FILE|agent");
+}
+
 void Session::turn_to_next_node() {
   client_.reset();
   node_ = (node_ + 1) % nodes_count();

@@ -26,6 +26,7 @@ struct CommonOptions {
   std::string node;
   std::string data_dir;
   std::string access_file;  ///< With an access token; "" = that of MUSTER_ACCESS, or none.
+  std::string sign_with;    ///< SignWish::sign_with
   bool is_json = false;
   bool is_verbose = false;
   bool is_consistent = false;
@@ -33,6 +34,8 @@ struct CommonOptions {
 
   void describe(Options& options);
   void describe_consistent(Options& options);
+  /// Of orders that may have to be signed.
+  void describe_signing(Options& options);
 };
 
 /// The error of an answer that does not decode.

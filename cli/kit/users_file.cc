@@ -37,6 +37,30 @@ void add_teams(const UsersFile& file, const agent::UserList& now, bool prune,
   }
 }
 
+void move_to_keys(UserChange& change, const std::vector<agent::UserKeyInfo>& now,
+                  const std::vector<gossip::SshKeyLine>& wanted) {
+  const auto same_key = [](const gossip::SshKeyLine& key) {
+    return [&key](const gossip::SshKeyLine& each) { return each.key == key.key; };
+  };
+  std::vector<gossip::SshKeyLine> kept;
+  for (const agent::UserKeyInfo& key : now) {
+    const auto line = gossip::ssh_key_of_line(key.line);
+    if (!line) {
+      continue;  // Of a type that this program does not know.
+    }
+    if (std::any_of(wanted.begin(), wanted.end(), same_key(*line))) {
+      kept.push_back(*line);
+    } else {
+      change.keys_removed.push_back(line->key);
+    }
+  }
+  for (const gossip::SshKeyLine& line : wanted) {
+    if (std::none_of(kept.begin(), kept.end(), same_key(line))) {
+      change.keys_added.push_back(line);
+    }
+  }
+}
+
 void add_users(const UsersFile& file, const agent::UserList& now, bool prune,
                DirectoryChange& change) {
   for (const auto& [name, user] : file.users) {
@@ -49,6 +73,10 @@ void add_users(const UsersFile& file, const agent::UserList& now, bool prune,
       move_to_teams(wanted, known == nullptr ? std::vector<std::string>() : known->teams,
                     *user.teams);
     }
+    if (user.keys.has_value()) {
+      move_to_keys(wanted, known == nullptr ? std::vector<agent::UserKeyInfo>() : known->keys,
+                   *user.keys);
+    }
     if (known == nullptr || wanted != UserChange{name}) {
       change.users.push_back(std::move(wanted));
     }
@@ -58,6 +86,10 @@ void add_users(const UsersFile& file, const agent::UserList& now, bool prune,
       change.users.push_back({user.name, true});
     }
   }
+}
+
+std::string count_of_keys(std::size_t count) {
+  return count == 1 ? "a key" : std::to_string(count) + " keys";
 }
 
 std::string line_of(const UserChange& user) {
@@ -76,6 +108,12 @@ std::string line_of(const UserChange& user) {
   }
   for (const std::string& team : user.joins) {
     add("joins team " + team);
+  }
+  if (!user.keys_removed.empty()) {
+    add("loses " + count_of_keys(user.keys_removed.size()));
+  }
+  if (!user.keys_added.empty()) {
+    add("gets " + count_of_keys(user.keys_added.size()));
   }
   return "user " + user.name + ": " + (line.empty() ? "added" : line);
 }
@@ -128,28 +166,31 @@ DirectoryChange change_for(const UsersFile& file, const agent::UserList& now, bo
 
 std::vector<DirectoryChange> parts_of(const DirectoryChange& change) {
   std::vector<DirectoryChange> parts(1);
-  const auto room_for = [&](std::size_t moves) -> DirectoryChange& {
+  const auto room_for = [&](std::size_t moves, std::size_t keys) -> DirectoryChange& {
     const DirectoryChange& last = parts.back();
     const bool is_full = last.size() == scheduler::kDirectoryChangesMax ||
-                         last.moves() + moves > scheduler::kTeamMovesMax;
+                         last.moves() + moves > scheduler::kTeamMovesMax ||
+                         last.key_moves() + keys > scheduler::kKeyMovesMax;
     return is_full ? parts.emplace_back() : parts.back();
   };
   for (const TeamChange& team : change.teams) {
     if (!team.is_removal) {
-      room_for(0).teams.push_back(team);
+      room_for(0, 0).teams.push_back(team);
     }
   }
   // A new administrator is set before an old one is removed.
   for (const bool are_removals : {false, true}) {
     for (const UserChange& user : change.users) {
       if (user.is_removal == are_removals) {
-        room_for(user.joins.size() + user.leaves.size()).users.push_back(user);
+        room_for(user.joins.size() + user.leaves.size(),
+                 user.keys_removed.size() + user.keys_added.size())
+            .users.push_back(user);
       }
     }
   }
   for (const TeamChange& team : change.teams) {
     if (team.is_removal) {
-      room_for(0).teams.push_back(team);
+      room_for(0, 0).teams.push_back(team);
     }
   }
   parts.back().are_logins_users = change.are_logins_users;

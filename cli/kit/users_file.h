@@ -17,6 +17,7 @@ struct UsersFile {
   struct FileUser {
     std::optional<scheduler::UserRole> role{};        ///< nullopt: it stays as it is.
     std::optional<std::vector<std::string>> teams{};  ///< All teams of the user, in this order.
+    std::optional<std::vector<gossip::SshKeyLine>> keys{};  ///< All keys of the user.
   };
   struct FileTeam {
     std::optional<std::int32_t> priority_max{};

@@ -18,6 +18,8 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
+#include "gossip/ssh/ssh_key.h"
+#include "gossip/ssh/ssh_signature.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/protocol/users.h"
 
@@ -79,6 +81,31 @@ struct WorldTickets {
   std::function<Result<std::string>(const std::string& path)> read_access;
 };
 
+/// A signature that a person is asked for.
+struct SignWish {
+  /// A key that counts, and the message that it has to sign.
+  struct Choice {
+    gossip::SshKey key;
+    std::string message;
+  };
+  std::string sign_with;     ///< A key file; "agent": ssh-agent; "": ssh-agent, else default_file.
+  std::string default_file;  ///< Where `muster init` put a key.
+  std::string name_space;
+  std::vector<Choice> choices;
+};
+
+/// SSH keys of the person.
+struct WorldKeys {
+  /// Signs by a key that counts. The error is a sentence for the person.
+  std::function<Result<gossip::SshSignature>(const SignWish& wish)> sign;
+  /// A key of another person: its line, or the .pub file with it.
+  std::function<Result<gossip::SshKeyLine>(const std::string& line_or_path)> read;
+  /// The public key of the file; it is made if it is not there, with its folder, for its owner
+  /// alone.
+  std::function<Result<gossip::SshKeyLine>(const std::string& path, const std::string& comment)>
+      make;
+};
+
 /// Where this process was started, and with what.
 struct WorldShell {
   /// The working directory as the shell names it, through whatever links; kNotFound: it was
@@ -117,6 +144,7 @@ struct World {
   std::function<bool(const std::string& path)> is_writable;
   WorldFiles files;
   WorldTickets tickets;
+  WorldKeys keys;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;
 };

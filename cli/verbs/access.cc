@@ -69,6 +69,7 @@ class SetAccess final : public Verb {
                        "give unix-users=user, unix-users=none, jobs=all or jobs=team"};
         },
         "Rule to set: unix-users=user|none or jobs=all|team", kRulesMax);
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster access set unix-users=none jobs=team");
   }
@@ -90,6 +91,7 @@ class ApplyUsers final : public Verb {
     options.word("FILE", path_, "TOML file with [access], [team.\"NAME\"] and [user.\"NAME\"]");
     options.flag("--dry-run", is_dry_, "Print the changes without making them");
     options.flag("--prune", prunes_, "Remove the users and teams that the file does not name");
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster users apply users.toml --dry-run");
   }

@@ -184,6 +184,7 @@ class RevokeHost final : public HostOrder {
   void describe(Options& options) override {
     options.word("NAME", name_, "Name or id of the host");
     confirmation_.describe(options);
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster hosts revoke gpu17 --yes");
   }
@@ -215,6 +216,7 @@ class SetHost final : public HostOrder {
                    "Allow its logins to submit, cancel, administer and read the output of others");
     describe_right(options, "--may-vote", vote_,
                    "Allow it to become a voter; root on a voter controls the cluster");
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster hosts set gpu17 --may-vouch yes");
   }

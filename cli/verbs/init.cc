@@ -6,6 +6,7 @@
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "cli/kit/first_contact.h"
+#include "cli/kit/places.h"
 #include "cli/kit/text.h"
 #include "cli/kit/ticket_output.h"
 #include "cli/verbs/verb.h"
@@ -24,6 +25,11 @@ class Init final : public Verb {
         },
         "Number of founding hosts, voters from the start; 1 tolerates no failed host (default 1)",
         "1|3|5");
+    options.text(
+        "--ssh-key", ssh_key_,
+        "Public SSH key by which you administer the cluster, a file or its line; default: a "
+        "new one in your home directory",
+        "FILE");
     output_.describe(options);
     contact_.describe(options);
     common_.describe(options);
@@ -34,11 +40,15 @@ class Init final : public Verb {
     if (const auto refused = expect_ == 1 ? std::nullopt : output_.refusal(session)) {
       return *refused;
     }
+    const Result<gossip::SshKeyLine> key = own_key(session);
+    if (!key) {
+      return session.fail(agent::ResponseStatus::kUsage, key.error().text);
+    }
     const NewTicket ticket = session.world().tickets.make();
     agent::Request request;
     request.verb = agent::Verb::kFound;
-    request.arguments =
-        agent::encode_payload(agent::FoundArgs{expect_, expect_ == 1 ? "" : ticket.key});
+    request.arguments = agent::encode_payload(
+        agent::FoundArgs{expect_, expect_ == 1 ? "" : ticket.key, to_line(*key)});
     const Reply reply = exchange_with_new_agent(session, request, session.common().timeout);
     if (!reply.is_ok()) {
       return session.fail(reply);
@@ -71,6 +81,22 @@ class Init final : public Verb {
   }
 
  private:
+  /// The key by which the caller signs as the first administrator.
+  Result<gossip::SshKeyLine> own_key(Session& session) const {
+    const World& world = session.world();
+    if (!ssh_key_.empty()) {
+      return world.keys.read(ssh_key_);
+    }
+    const std::string path = admin_key_file(world, session.common().data_dir);
+    Result<gossip::SshKeyLine> key =
+        world.keys.make(path, world.user_name() + "@" + world.host_name());
+    if (key) {
+      session.note("the key by which you administer the cluster: " + path +
+                   "; keep a copy of it in a safe place");
+    }
+    return key;
+  }
+
   /// The agent opens its ports and founds: its socket is away for a moment.
   int wait_for_quorum(Session& session) {
     agent::Request question;
@@ -92,6 +118,7 @@ class Init final : public Verb {
   }
 
   std::uint64_t expect_ = 1;
+  std::string ssh_key_;
   TicketOutput output_;
   FirstContact contact_;
 };

@@ -81,6 +81,7 @@ class RotateKeys final : public Verb {
     options.duration("--patience", patience_, "Wait at most this long until it is done",
                      std::chrono::seconds(1));
     confirmation_.describe(options);
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster keys rotate --all");
   }

@@ -68,6 +68,7 @@ class ChangeTeam final : public Verb {
           return ok();
         },
         "Highest priority that users and leads of the team may give to a job", "N");
+    common_.describe_signing(options);
     common_.describe(options);
     options.example(adds_ ? "muster team add nlp" : "muster team set nlp --priority-max 500");
   }
@@ -98,6 +99,7 @@ class RemoveTeam final : public Verb {
  public:
   void describe(Options& options) override {
     options.word("NAME", name_, "Name of the team");
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster team remove nlp");
   }

@@ -38,6 +38,7 @@ class MakeTicket final : public Verb {
         "--may-vouch", ticket_.may_vouch,
         "Let logins of these hosts submit, cancel, administer and read the output of others");
     output_.describe(options);
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster ticket --uses 20 --ttl 2h --out ticket");
   }

@@ -73,14 +73,31 @@ class ChangeUser final : public Verb {
     if (!adds_) {
       options.list("--leave", change_.leaves, "Team that the user leaves", "TEAM");
     }
+    options.list("--key", keys_added_,
+                 "SSH key by which the user signs, a .pub file or its line; ed25519 or sk-ed25519",
+                 "FILE");
+    if (!adds_) {
+      options.list("--remove-key", keys_removed_, "Key that the user loses, by its fingerprint",
+                   "FINGERPRINT");
+    }
+    common_.describe_signing(options);
     common_.describe(options);
     options.example(adds_ ? "muster user add anna --role lead --team nlp"
                           : "muster user set anna --role operator --leave nlp");
   }
 
   int run(Session& session) override {
-    if (!adds_ && change_ == UserChange{change_.name}) {
-      return session.fail(ResponseStatus::kUsage, "give --role, --join or --leave");
+    if (!adds_ && change_ == UserChange{change_.name} && keys_added_.empty() &&
+        keys_removed_.empty()) {
+      return session.fail(ResponseStatus::kUsage,
+                          "give --role, --join, --leave, --key or --remove-key");
+    }
+    for (const std::string& given : keys_added_) {
+      const auto line = session.world().keys.read(given);
+      if (!line) {
+        return session.fail(ResponseStatus::kUsage, line.error().text);
+      }
+      change_.keys_added.push_back(*line);
     }
     const auto list = read_users(session);
     if (!list.has_value()) {
@@ -97,11 +114,35 @@ class ChangeUser final : public Verb {
                           "user " + change_.name + " has no record: add it with `muster user add " +
                               change_.name + "`");
     }
+    for (const std::string& print : keys_removed_) {
+      const auto key = key_of(*list, change_.name, print);
+      if (!key.has_value()) {
+        return session.fail(ResponseStatus::kNotFound,
+                            "user " + change_.name + " has no key " + print +
+                                ": `muster user list --json` lists them");
+      }
+      change_.keys_removed.push_back(*key);
+    }
     return change_users(session, DirectoryChange{{}, {change_}});
   }
 
  private:
+  static std::optional<gossip::SshKey> key_of(const agent::UserList& list, const std::string& name,
+                                              const std::string& print) {
+    for (const agent::UserInfo& user : list.users) {
+      for (const agent::UserKeyInfo& key : user.keys) {
+        if (user.name == name && key.fingerprint == print) {
+          const auto line = gossip::ssh_key_of_line(key.line);
+          return line ? std::optional(line->key) : std::nullopt;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
   UserChange change_;
+  std::vector<std::string> keys_added_;
+  std::vector<std::string> keys_removed_;
   bool adds_;
 };
 
@@ -110,6 +151,7 @@ class RemoveUser final : public Verb {
   void describe(Options& options) override {
     options.word("NAME", name_, "Login name of the user");
     options.flag("--cancel-jobs", cancels_, "Cancel the user's jobs, too");
+    common_.describe_signing(options);
     common_.describe(options);
     options.example("muster user remove anna --cancel-jobs");
   }

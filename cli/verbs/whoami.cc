@@ -55,6 +55,9 @@ class Whoami final : public Verb {
                                      role_text(*info) + "\n");
     if (info->is_known && info->is_vouched) {
       session.out() << printable_lines("teams     " + join(info->teams) + "\n");
+      for (const agent::UserKeyInfo& key : info->keys) {
+        session.out() << printable_lines("key       " + key.fingerprint + "\n");
+      }
     }
     return 0;
   }

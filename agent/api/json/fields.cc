@@ -5,7 +5,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 272> kFields = {{
+constexpr std::array<JsonField, 273> kFields = {{
     {"access_token", "string",
      "First 8 hex digits of the number of an access token; null: the client asks as a login."},
     {"access_tokens", "objects", "Access tokens, open or expired."},
@@ -166,6 +166,7 @@ constexpr std::array<JsonField, 272> kFields = {{
     {"kept_files", "integer", "Most output files of ended jobs that the host keeps."},
     {"kept_ms", "ms", "Time for which the host keeps the output of ended jobs."},
     {"key", "string", "Key of the submit: a repeat under it makes no second job."},
+    {"keys", "strings", "Fingerprints of the SSH keys by which the user signs."},
     {"kind", "string", "Kind of the claim: silent, refused and so on."},
     {"labels", "strings", "Labels of the host, or labels that the job requires, sorted."},
     {"lacking", "integer", "GPUs, or ranks of a job without GPUs, that are missing now."},

@@ -17,6 +17,14 @@ Json rights_of(const TokenInfo& token) {
   return rights;
 }
 
+Json prints_of(const std::vector<UserKeyInfo>& keys) {
+  Json prints = Json::array();
+  for (const UserKeyInfo& key : keys) {
+    prints.push_back(key.fingerprint);
+  }
+  return prints;
+}
+
 }  // namespace
 
 std::string to_json(const WhoamiInfo& info, const Response& answer) {
@@ -27,6 +35,7 @@ std::string to_json(const WhoamiInfo& info, const Response& answer) {
                       {"user_role", info.is_known ? text_or_null(info.role) : Json(nullptr)},
                       {"has_record", info.has_record},
                       {"member_of", info.teams},
+                      {"keys", prints_of(info.keys)},
                       {"users_version", number_or_null(info.version)},
                       {"access_token", text_or_null(has_token ? info.token.id.short_hex() : "")},
                       {"made_for", text_or_null(info.token.label)},
@@ -38,7 +47,10 @@ std::string to_json(const WhoamiInfo& info, const Response& answer) {
 std::string users_json(const UserList& list, const Response& answer) {
   Json users = Json::array();
   for (const UserInfo& user : list.users) {
-    users.push_back({{"user", user.name}, {"user_role", user.role}, {"member_of", user.teams}});
+    users.push_back({{"user", user.name},
+                     {"user_role", user.role},
+                     {"member_of", user.teams},
+                     {"keys", prints_of(user.keys)}});
   }
   return dump_answer({{"users", users}, {"users_version", number_or_null(list.version)}}, answer);
 }

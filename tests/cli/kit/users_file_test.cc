@@ -103,15 +103,37 @@ TEST(UsersFile, ALongFileIsManyOrders) {
   EXPECT_EQ(directory.users().size(), 1'201U);
 }
 
+TEST(UsersFile, AUserHasTheKeysOfTheFileAndNoOthers) {
+  const auto line = [](char letter) {
+    return gossip::to_line({{gossip::SshKeyType::kEd25519, std::string(32, letter), ""}, "home"});
+  };
+  scheduler::Directory directory = founded();
+  const auto keys = [&] { return directory.user("anna").keys.size(); };
+  apply(parsed("[user.anna]\nkeys = [\"" + line('a') + "\", \"" + line('b') + "\"]\n"), directory,
+        false);
+  EXPECT_EQ(keys(), 2U);
+  const UsersFile other = parsed("[user.anna]\nkeys = [\"" + line('b') + "\"]\n");
+  const auto change = change_for(other, agent::user_list(directory, ""), false);
+  EXPECT_EQ(lines_of(change), std::vector<std::string>{"user anna: loses a key"});
+  const agent::UserList now = apply(other, directory, false);
+  ASSERT_EQ(keys(), 1U);
+  EXPECT_EQ(now.users.at(0).keys.at(0).line, line('b'));
+  EXPECT_TRUE(change_for(other, now, false).users.empty());
+  apply(parsed("[user.anna]\nrole = \"lead\"\n"), directory, false);
+  EXPECT_EQ(keys(), 1U) << "the file does not name them";
+}
+
 TEST(UsersFile, IsRefusedWithTheLineThatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"[user.anna]\nrol = \"lead\"\n",
-       "f.toml:2: unknown key 'rol' of a user; the keys are: role, teams"},
+       "f.toml:2: unknown key 'rol' of a user; the keys are: role, teams, keys"},
       {"[user.anna]\nrole = \"boss\"\n",
        "f.toml:2: 'role' must be viewer, user, lead, operator or admin"},
       {"[user]\nanna = 7\n", "f.toml:2: 'anna' must be a table"},
       {"[user.anna]\nteams = \"nlp\"\n", "f.toml:2: 'teams' must be a list of strings"},
       {"[user.anna]\nteams = [7]\n", "f.toml:2: 'teams' must be a string"},
+      {"[user.anna]\nkeys = \"ssh-ed25519\"\n", "f.toml:2: 'keys' must be a list of strings"},
+      {"[user.anna]\nkeys = [\"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQC7\"]\n", nullptr},
       {"[team.nlp]\npriority-max = 3000000000\n",
        "f.toml:2: 'priority-max' must be a whole number of 32 bits"},
       {"[access]\njobs = \"mine\"\n", "f.toml:2: 'jobs' must be team or all"},

@@ -94,7 +94,7 @@ TEST(Users, AreListedWithRolesAndTeams) {
             "default               100      1\n"
             "nlp                   500      1\n");
   EXPECT_NE(output_of({"user", "list", "--json"})
-                .find(R"({"user":"anna","user_role":"lead","member_of":["nlp"]})"),
+                .find(R"({"user":"anna","user_role":"lead","member_of":["nlp"],"keys":[]})"),
             std::string::npos);
 }
 
