@@ -1,5 +1,6 @@
 #include "scheduler/protocol/entry.h"
 
+#include <array>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -467,41 +468,18 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
 }
 
 /// Kinds of the alternatives of Entry, in their order.
-constexpr EntryKind kKinds[] = {
-    EntryKind::kRegister,
-    EntryKind::kSubmit,
-    EntryKind::kCancel,
-    EntryKind::kObserve,
-    EntryKind::kTick,
-    EntryKind::kDecide,
-    EntryKind::kReady,
-    EntryKind::kStart,
-    EntryKind::kStop,
-    EntryKind::kFinish,
-    EntryKind::kAbort,
-    EntryKind::kCondemn,
-    EntryKind::kPardon,
-    EntryKind::kExpire,
-    EntryKind::kSuspend,
-    EntryKind::kResume,
-    EntryKind::kRequeue,
-    EntryKind::kFence,
-    EntryKind::kAdopt,
-    EntryKind::kEdit,
-    EntryKind::kDrain,
-    EntryKind::kUndrain,
-    EntryKind::kRemoveHost,
-    EntryKind::kMakeTicket,
-    EntryKind::kEndTicket,
-    EntryKind::kEnrol,
-    EntryKind::kRotateKeys,
-    EntryKind::kReplaceAuthority,
-    EntryKind::kFoundDirectory,
-    EntryKind::kChangeDirectory,
-    EntryKind::kMakeAccessToken,
-    EntryKind::kEndAccessToken,
-    EntryKind::kNoteRequests,
-};
+constexpr auto kKinds = [] {
+  using enum EntryKind;
+  return std::array{kRegister,       kSubmit,          kCancel,          kObserve,
+                    kTick,           kDecide,          kReady,           kStart,
+                    kStop,           kFinish,          kAbort,           kCondemn,
+                    kPardon,         kExpire,          kSuspend,         kResume,
+                    kRequeue,        kFence,           kAdopt,           kEdit,
+                    kDrain,          kUndrain,         kRemoveHost,      kMakeTicket,
+                    kEndTicket,      kEnrol,           kRotateKeys,      kReplaceAuthority,
+                    kFoundDirectory, kChangeDirectory, kMakeAccessToken, kEndAccessToken,
+                    kNoteRequests};
+}();
 static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
 
 }  // namespace

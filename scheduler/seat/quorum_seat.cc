@@ -42,12 +42,6 @@ void append(std::vector<Event>& events, std::vector<Event> more) {
   std::move(more.begin(), more.end(), std::back_inserter(events));
 }
 
-SchedulerConfig config_for(const SeatOptions& options) {
-  SchedulerConfig config;
-  config.verifier = options.verifier;
-  return config;
-}
-
 }  // namespace
 
 QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_records, Rng rng,
@@ -56,7 +50,7 @@ QuorumSeat::QuorumSeat(const SeatOptions& options, const crdt::Records& raft_rec
       rng_(rng),
       first_quorum_(first_quorum_config(options, raft_records), options.self, rng_.fork(),
                     recover_quorum(raft_records).value(), now),
-      scheduler_(config_for(options), State(), now),
+      scheduler_({.verifier = options.verifier}, State(), now),
       known_(options.self),
       log_(options.compact_entries) {
   if (first_quorum_.formed().has_value()) {

@@ -26,12 +26,18 @@ std::string_view text_of(AuditProof proof) {
   switch (proof) {
     case AuditProof::kHost:
       return "host";
+    case AuditProof::kToken:
+      return "token";
+    case AuditProof::kSignature:
+      return "signature";
   }
   return "";
 }
 
-AuditProof proof_of(const Subject&) {
-  return AuditProof::kHost;
+AuditProof proof_of(const Subject& subject) {
+  return !subject.token.is_zero()        ? AuditProof::kToken
+         : subject.signature.has_value() ? AuditProof::kSignature
+                                         : AuditProof::kHost;
 }
 
 std::string_view text_of(AuditOutcome outcome) {

@@ -32,9 +32,12 @@ inline constexpr std::size_t kAuditTextBytesMax = 256;
 
 /// The proof that the person gave the order. The numbers are those of snapshots.
 enum class AuditProof : std::uint8_t {
-  kHost = 0,  ///< The word of the host of the login.
+  kHost = 0,       ///< The word of the host of the login.
+  kToken = 1,      ///< An access token.
+  kSignature = 2,  ///< The signature of the person.
 };
-/// "host"
+inline constexpr AuditProof kLastAuditProof = AuditProof::kSignature;
+/// "host", "token", "signature"
 std::string_view text_of(AuditProof proof);
 AuditProof proof_of(const Subject& subject);
 

@@ -105,6 +105,12 @@ struct Naming {
   Named operator()(const entry::ChangeDirectory& fact) const {
     return about(fact.by, "change_users", change_text(fact.change));
   }
+  Named operator()(const entry::MakeAccessToken& fact) const {
+    return about(fact.by, "make_token", "access token " + fact.id.short_hex());
+  }
+  Named operator()(const entry::EndAccessToken& fact) const {
+    return about(fact.by, "end_token", "access token " + fact.id.short_hex());
+  }
   template <class T>
   Named operator()(const T&) const {
     return std::nullopt;

@@ -40,8 +40,7 @@ AuditLine read_line(Reader& in) {
   line.user = in.text(kAuditTextBytesMax);
   line.host = in.id<HostId>();
   line.told_by = in.id<HostId>();
-  line.proof =
-      static_cast<AuditProof>(in.u64_at_most(static_cast<std::uint64_t>(AuditProof::kHost)));
+  line.proof = static_cast<AuditProof>(in.u64_at_most(static_cast<std::uint64_t>(kLastAuditProof)));
   line.outcome =
       static_cast<AuditOutcome>(in.u64_at_most(static_cast<std::uint64_t>(AuditOutcome::kDenied)));
   line.verb = in.text(kAuditTextBytesMax);
