@@ -123,8 +123,11 @@ class State {
     return pending() != 0 || books_.jobs.has_pauses() || !live().empty() ||
            !books_.attempts.unclassed().empty() || is_recovering();
   }
-  /// Whether an open ticket waits for cluster time, though not to the second.
-  bool has_open_ticket() const { return books_.roll.has_open_ticket(books_.cluster_time); }
+  /// Whether an open ticket or an access token waits for cluster time, though not to the second.
+  bool has_open_ticket() const {
+    return books_.roll.has_open_ticket(books_.cluster_time) ||
+           !books_.directory.tokens().all().empty();
+  }
   const EdgeCounts& edges() const { return books_.attempts.edges(); }
   const JobStepCounts& job_steps() const { return books_.jobs.steps(); }
   /// The highest level_needed() of the entries applied here. Not part of the replicated state.
