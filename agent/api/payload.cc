@@ -1,6 +1,5 @@
 #include "agent/api/payload.h"
 
-#include <concepts>
 #include <type_traits>
 
 #include "agent/api/audit.h"

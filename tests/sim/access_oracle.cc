@@ -21,6 +21,7 @@ enum class Column : std::uint8_t {
   kRule,
   kOwnersOnly,  ///< Root of the host, or an administrator through its host.
   kTickets,     ///< Only the bearer of a ticket.
+  kTokens,      ///< Own access tokens.
 };
 
 Column column_of(Verb verb, Variant variant) {
@@ -41,7 +42,12 @@ Column column_of(Verb verb, Variant variant) {
       return Column::kOwnHost;
     case Verb::kTickets:
     case Verb::kUsers:
+    case Verb::kAudit:
       return Column::kLook;
+    case Verb::kMakeToken:
+    case Verb::kEndToken:
+    case Verb::kTokens:
+      return Column::kTokens;
     case Verb::kJobs:
     case Verb::kUsage:
       return Column::kJobs;
@@ -102,6 +108,7 @@ bool has_right(const AccessCell& cell) {
     case Column::kOwnHost:
     case Column::kLook:
     case Column::kJobs:
+    case Column::kTokens:
       return person != Person::kStranger;
     case Column::kOneJob:
       return person != Person::kStranger && (!cell.hides_other_teams || is_team || is_boss(person));

@@ -32,6 +32,7 @@ const std::string kVision = "vision";
 const std::string kSpeech = "speech";
 const std::string kMate = "mate";  ///< Of the team of all persons.
 const std::string kOtto = "otto";  ///< Of the other team.
+const auto kUnknownToken = scheduler::AccessTokenId::from_bytes("unknown token___");
 const HostId kUnknownHost = HostId::from_bytes("unknown host____");
 
 /// The jobs of one user: one is held, so that orders meet it, and one ran, so that it has output.
@@ -327,6 +328,17 @@ class AccessTrial {
     ticket.may_vote = cell.variant == Variant::kWithRights;
     return encode_payload(ticket);
   }
+  std::string token_of() {
+    agent::TokenArgs token;
+    std::string id = next_key();
+    id.resize(scheduler::AccessTokenId::kSizeBytes);
+    token.id = scheduler::AccessTokenId::from_bytes(id);
+    token.hash = std::string(gossip::kSha256Bytes, 'h');
+    token.label = "trial";
+    token.may_read = true;
+    token.ttl_ms = 1'000;
+    return encode_payload(token);
+  }
   HostId host_about(const AccessCell& cell) const {
     const std::uint32_t named = named_of(cell.way);
     return world_.id(cell.way == Way::kThroughOther ? 0U
@@ -387,6 +399,12 @@ class AccessTrial {
         return encode_payload(agent::TicketRef{"no such ticket"});
       case Verb::kChangeUsers:
         return change_of(cell);
+      case Verb::kMakeToken:
+        return token_of();
+      case Verb::kEndToken:
+        return encode_payload(agent::TokenRef{kUnknownToken});
+      case Verb::kAudit:
+      case Verb::kTokens:
       case Verb::kVersion:
       case Verb::kHosts:
       case Verb::kQuorum:
