@@ -83,9 +83,6 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     request->node.clear();
   }
   asker.by = subject_of(reach.node, *request, asker.host);
-  if (may_be_signed(*request) && !request->shows_token()) {
-    asker.by.signature = request->signature;
-  }
   Question question{std::move(asker), *std::move(request), !is_member || is_for_us};
   const bool is_join =
       is(question.request.verb, Openness::kTicket) || sender.kind == gossip::Sender::Kind::kTicket;

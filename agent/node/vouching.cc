@@ -13,6 +13,7 @@
 #include "gossip/base/mutant.h"
 #include "scheduler/access/access_token.h"
 #include "scheduler/access/authorize.h"
+#include "scheduler/state/signed_order.h"
 
 namespace muster::agent {
 namespace {
@@ -149,6 +150,9 @@ std::string take_token(const NodeView& node, Request& request, const Asker& aske
 
 scheduler::Subject subject_of(const NodeView& node, const Request& request, HostId host) {
   scheduler::Subject subject{asker_text(request), request.user, host, request.token};
+  if (may_be_signed(request) && !request.shows_token()) {
+    subject.signature = request.signature;
+  }
   if (const auto* token = directory_of(node).tokens().find(request.token)) {
     subject.name += " (token " + token->label + ")";
   }
@@ -201,7 +205,7 @@ std::optional<Response> why_not_signed(const NodeView& node, const Request& requ
       std::visit([](const auto& fact) { return scheduler::Entry(fact); }, order->order);
   const scheduler::State& state = node.seat.state();
   const gossip::Verifier& verifier = *node.options.credentials.verifier;
-  const Status is_signed = state.check_signature(entry, &verifier);
+  const Status is_signed = check_signature(state.directory(), state.roll(), entry, &verifier);
   if (is_signed) {
     return std::nullopt;
   }

@@ -58,10 +58,9 @@ Result<gossip::SshSignature> sign_with_file(const SignWish& wish, const std::str
   }
   const SignWish::Choice* choice = choice_of(wish, *key);
   if (choice == nullptr) {
-    return Error{ErrorCode::kNotFound,
-                 "the key in " + path +
-                     " is none of yours in the cluster: `muster whoami` lists "
-                     "them"};
+    return Error{ErrorCode::kNotFound, "the key in " + path +
+                                           " is not one of yours in the cluster: `muster whoami` "
+                                           "lists them"};
   }
   return SshSigner{path, agent_socket, ask_for_touch}.sign(wish.name_space, choice->message);
 }

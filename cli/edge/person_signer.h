@@ -9,7 +9,7 @@
 namespace muster::cli {
 
 /// Signs by the first key that counts: of ssh-agent, then of the default file; or of the one source
-/// that the wish names. `agent_socket`: the value of SSH_AUTH_SOCK, "" = there is none. kNotFound:
+/// that the wish names. `agent_socket`: the value of SSH_AUTH_SOCK, "" = no agent. kNotFound:
 /// there is no such key; else as SshSigner::sign().
 Result<gossip::SshSignature> sign_as_person(const SignWish& wish, const std::string& agent_socket);
 /// A line, else the .pub file with it. kInvalid: as ssh_key_of_line() says, or the file cannot be

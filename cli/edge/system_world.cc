@@ -234,10 +234,10 @@ World system_world() {
       [](const std::string& path) {
         return gossip::read_secret(path, kTicketTextMax, "anyone who read it can ask in its name");
       }};
-  world.keys = {[](const SignWish& wish) {
-                  return sign_as_person(wish, environment("SSH_AUTH_SOCK").value_or(""));
-                },
-                read_key, own_key};
+  world.files.keys = {[](const SignWish& wish) {
+                        return sign_as_person(wish, environment("SSH_AUTH_SOCK").value_or(""));
+                      },
+                      read_key, own_key};
   world.run_agent = run_agent;
   return world;
 }

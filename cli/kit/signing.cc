@@ -115,7 +115,7 @@ Status sign(Session& session, const agent::SignatureWanted& wanted, agent::Reque
     }
   }
   wish.name_space = scheduler::kIntentNamespace;
-  const Result<gossip::SshSignature> signature = session.world().keys.sign(wish);
+  const Result<gossip::SshSignature> signature = session.world().files.keys.sign(wish);
   if (!signature) {
     return signature.error();
   }

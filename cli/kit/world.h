@@ -121,6 +121,7 @@ struct WorldFiles {
       settings;
   /// Users, teams and rules; errors as of read_users_file in users_toml.h.
   std::function<Result<UsersFile>(const std::string& path)> users;
+  WorldKeys keys{};
 };
 
 struct World {
@@ -144,7 +145,6 @@ struct World {
   std::function<bool(const std::string& path)> is_writable;
   WorldFiles files;
   WorldTickets tickets;
-  WorldKeys keys;
   /// The exit code of the process; returns when the agent has ended.
   std::function<int(const AgentOptions&)> run_agent;
 };

@@ -85,11 +85,11 @@ class Init final : public Verb {
   Result<gossip::SshKeyLine> own_key(Session& session) const {
     const World& world = session.world();
     if (!ssh_key_.empty()) {
-      return world.keys.read(ssh_key_);
+      return world.files.keys.read(ssh_key_);
     }
     const std::string path = admin_key_file(world, session.common().data_dir);
     Result<gossip::SshKeyLine> key =
-        world.keys.make(path, world.user_name() + "@" + world.host_name());
+        world.files.keys.make(path, world.user_name() + "@" + world.host_name());
     if (key) {
       session.note("the key by which you administer the cluster: " + path +
                    "; keep a copy of it in a safe place");

@@ -93,7 +93,7 @@ class ChangeUser final : public Verb {
                           "give --role, --join, --leave, --key or --remove-key");
     }
     for (const std::string& given : keys_added_) {
-      const auto line = session.world().keys.read(given);
+      const auto line = session.world().files.keys.read(given);
       if (!line) {
         return session.fail(ResponseStatus::kUsage, line.error().text);
       }

@@ -1,9 +1,9 @@
 #pragma once
 // Intent is a signed order: the bytes that a person signs with an SSH key, under kIntentNamespace.
-// They name the cluster, the person, the number of the key that signs, and the whole order. So the
-// signature counts for one order of one person in one cluster, and once. Client and voters make the
-// same bytes, each from what it has: the client from the wish of the person, every voter from the
-// entry of the log. Pure.
+// They name the cluster, the person, the number of the key that signs, and the whole order. Then
+// the signature counts for one order of one person in one cluster, and once. Client and voters make
+// the same bytes, each from what it has: the client from the wish of the person, every voter from
+// the entry of the log. Pure.
 
 #include <cstddef>
 #include <cstdint>

@@ -20,11 +20,11 @@ struct Signable {
 
 /// Whether the record that the leader made is what the person ordered. The log does not read
 /// records: the right to vote is in there, and hosts judge it by the authority's signature.
-bool does(const Books& books, const entry::Enrol& fact, const MemberOrder& order) {
+bool does(const RollBook& roll, const entry::Enrol& fact, const MemberOrder& order) {
   if (order.host != fact.host) {
     return false;
   }
-  const EnrolledHost* known = books.roll.find(fact.host);
+  const EnrolledHost* known = roll.find(fact.host);
   const bool vouches_as_before = known != nullptr && known->may_vouch == fact.may_vouch;
   switch (order.kind) {
     case MemberOrder::Kind::kRevoke:
@@ -42,7 +42,7 @@ bool does(const Books& books, const entry::Enrol& fact, const MemberOrder& order
 
 /// nullopt for entries that nobody signs.
 struct FindSignable {
-  const Books& books;
+  const RollBook& roll;
 
   std::optional<Signable> operator()(const entry::ChangeDirectory& fact) const {
     return Signable{&fact.by, words_of(fact.change)};
@@ -52,7 +52,7 @@ struct FindSignable {
     return brings_rights ? std::optional(Signable{&fact.by, words_of(fact)}) : std::nullopt;
   }
   std::optional<Signable> operator()(const entry::Enrol& fact) const {
-    return member(fact.by, [&](const MemberOrder& order) { return does(books, fact, order); });
+    return member(fact.by, [&](const MemberOrder& order) { return does(roll, fact, order); });
   }
   std::optional<Signable> operator()(const entry::RotateKeys& fact) const {
     return member(fact.by, [](const MemberOrder& order) {
@@ -86,8 +86,9 @@ struct FindSignable {
   }
 };
 
-std::optional<Signable> signable(const Books& books, const Entry& entry) {
-  return books.directory.is_founded() ? std::visit(FindSignable{books}, entry) : std::nullopt;
+std::optional<Signable> signable(const Directory& directory, const RollBook& roll,
+                                 const Entry& entry) {
+  return directory.is_founded() ? std::visit(FindSignable{roll}, entry) : std::nullopt;
 }
 
 /// Users of other roles hear from the gate what they may not do.
@@ -110,12 +111,12 @@ Error unsigned_order(const Directory& directory, const Subject& by) {
 
 }  // namespace
 
-Status check_signature(const Books& books, const Entry& entry, const gossip::Verifier* verifier) {
-  const std::optional<Signable> found = signable(books, entry);
+Status check_signature(const Directory& directory, const RollBook& roll, const Entry& entry,
+                       const gossip::Verifier* verifier) {
+  const std::optional<Signable> found = signable(directory, roll, entry);
   if (!found.has_value()) {
     return ok();
   }
-  const Directory& directory = books.directory;
   const Subject& by = *found->by;
   if (!by.signature.has_value()) {
     return needs_signature(directory, by) ? Status(unsigned_order(directory, by)) : ok();
@@ -146,12 +147,12 @@ Status check_signature(const Books& books, const Entry& entry, const gossip::Ver
              : Status(Error{ErrorCode::kConflict, std::string(kSignAgain)});
 }
 
-void count_signature(Books& books, const Entry& entry) {
-  const std::optional<Signable> found = signable(books, entry);
+void count_signature(Directory& directory, const RollBook& roll, const Entry& entry) {
+  const std::optional<Signable> found = signable(directory, roll, entry);
   if (found.has_value() && found->by->signature.has_value()) {
     const auto signature = gossip::ssh_signature_of_blob(found->by->signature->blob);
     CHECK(signature.has_value());
-    books.directory.count_order(found->by->user, signature->key);
+    directory.count_order(found->by->user, signature->key);
   }
 }
 

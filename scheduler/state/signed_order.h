@@ -11,15 +11,16 @@
 #include "gossip/base/signing.h"
 #include "scheduler/access/directory.h"
 #include "scheduler/protocol/entry.h"
-#include "scheduler/state/books.h"
+#include "scheduler/state/roll_book.h"
 
 namespace muster::scheduler {
 
 /// Whether the signature of the entry counts, if it has one, and if not, whether it needs one:
 /// kDenied, with the reason for people. kConflict: kSignAgain (scheduler/access/intent.h).
 /// `verifier` may be null: then no signature counts.
-Status check_signature(const Books& books, const Entry& entry, const gossip::Verifier* verifier);
+Status check_signature(const Directory& directory, const RollBook& roll, const Entry& entry,
+                       const gossip::Verifier* verifier);
 /// Uses the number of the key that signed, if one did. Precondition: check_signature() is ok.
-void count_signature(Books& books, const Entry& entry);
+void count_signature(Directory& directory, const RollBook& roll, const Entry& entry);
 
 }  // namespace muster::scheduler

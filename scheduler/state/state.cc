@@ -117,9 +117,9 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
   level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
   std::optional<AuditLine> line = audited(books_, entry);
   // An order whose signature counts has used the number of its key, also if it is refused then.
-  const Status is_signed = scheduler::check_signature(books_, entry, verifier);
+  const Status is_signed = check_signature(books_.directory, books_.roll, entry, verifier);
   if (is_signed) {
-    count_signature(books_, entry);
+    count_signature(books_.directory, books_.roll, entry);
   }
   if (std::string denied = why_denied(books_, entry); !denied.empty()) {
     step.reject(ErrorCode::kDenied, std::move(denied));

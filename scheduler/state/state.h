@@ -25,7 +25,6 @@
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/adoption.h"
 #include "scheduler/state/books.h"
-#include "scheduler/state/signed_order.h"
 #include "scheduler/state/snapshot.h"
 #include "scheduler/state/step.h"
 #include "scheduler/state/submission.h"
@@ -51,10 +50,6 @@ class State {
   ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0,
                     const gossip::Verifier* verifier = nullptr) {
     return apply(index, Entry(entry), unix_ms, verifier);
-  }
-  /// As scheduler::check_signature() of an order that is to be proposed.
-  Status check_signature(const Entry& entry, const gossip::Verifier* verifier) const {
-    return scheduler::check_signature(books_, entry, verifier);
   }
   /// Passes an entry at `index` that is not of the scheduler: an empty one of a new leader, or a
   /// configuration.

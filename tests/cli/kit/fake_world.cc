@@ -6,7 +6,6 @@
 #include <ctime>
 
 #include "agent/api/hosts.h"
-#include "agent/edge/disk/host_key.h"
 #include "cli/edge/config_file.h"
 #include "cli/edge/users_toml.h"
 #include "cli/verbs/app.h"
@@ -15,12 +14,21 @@ namespace muster::cli {
 
 namespace {
 
-gossip::SshKey key_of_seed(char seed) {
-  return {gossip::SshKeyType::kEd25519,
-          std::string(agent::HostKey::from_seed(std::string(32, seed)).public_key()), ""};
-}
-
 const scheduler::SubmitShell kShell = {027, 4096, scheduler::SubmitShell::kNoLimit, 0};
+
+/// The keys of others are read, one key is made, and none signs.
+WorldKeys plain_keys() {
+  return {
+      [](const SignWish&) {
+        return Result<gossip::SshSignature>(Error{ErrorCode::kNotFound, "no key of yours counts"});
+      },
+      [](const std::string& line) { return gossip::ssh_key_of_line(line); },
+      [](const std::string&, const std::string& comment) {
+        const gossip::SshKey key{gossip::SshKeyType::kEd25519,
+                                 std::string(gossip::kSshPointBytes, 'k'), ""};
+        return Result<gossip::SshKeyLine>(gossip::SshKeyLine{key, comment});
+      }};
+}
 
 }  // namespace
 
@@ -119,8 +127,8 @@ FakeWorld::FakeWorld() {
                : parse_users_file(file->second, path);
   };
   world_.is_writable = [this](const std::string& path) { return files.contains(path); };
+  world_.files.keys = plain_keys();
   prepare_tickets();
-  prepare_keys();
   world_.run_agent = [this](const AgentOptions& options) {
     agents_run.push_back(options);
     return 0;
@@ -155,24 +163,6 @@ void FakeWorld::prepare_tickets() {
   };
   world_.tickets.why_stdout_is_open = [this] {
     return std::string(open_to_others.contains("stdout") ? "open to other users" : "");
-  };
-}
-
-void FakeWorld::prepare_keys() {
-  world_.keys.sign = [this](const SignWish& wish) -> Result<gossip::SshSignature> {
-    signatures_asked.push_back(wish);
-    const agent::HostKey key = agent::HostKey::from_seed(std::string(32, key_seed));
-    for (const SignWish::Choice& choice : wish.choices) {
-      if (choice.key.point == key.public_key()) {
-        return gossip::sign_ssh(key, wish.name_space, choice.message, agent::HostKeyVerifier());
-      }
-    }
-    return Error{ErrorCode::kNotFound, "no key of yours counts"};
-  };
-  world_.keys.read = [](const std::string& line) { return gossip::ssh_key_of_line(line); };
-  world_.keys.make = [this](const std::string& path, const std::string& comment) {
-    written[path] = comment;
-    return Result<gossip::SshKeyLine>(gossip::SshKeyLine{key_of_seed(key_seed), comment});
   };
 }
 

@@ -64,16 +64,11 @@ class FakeWorld {
   /// Ctrl-C is found when it is looked for so many times from now; 0 = never.
   int interrupts_in = 0;
   std::vector<AgentOptions> agents_run;
-  /// The person signs with the key of this seed, if it counts.
-  char key_seed = 'k';
-  /// Every signature that a verb asked for.
-  std::vector<SignWish> signatures_asked;
 
  private:
   class Client;
 
   void prepare_tickets();
-  void prepare_keys();
 
   std::ostringstream out_;
   std::ostringstream err_;

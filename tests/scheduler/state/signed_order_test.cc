@@ -34,7 +34,7 @@ SshKey key_of(const std::string& person) {
   return {SshKeyType::kEd25519, std::string(signer_of_person(person)->public_key()), ""};
 }
 
-/// What a person signs, and how.
+/// The words that a person signs, the key and the purpose.
 struct Pen {
   std::string key = "admin";
   Intent intent;
