@@ -69,7 +69,7 @@ struct WordsRow {
   std::string (*words)(const agent::Request& request) = nullptr;
   bool holds = false;
 };
-constexpr WordsRow kWords[] = {
+constexpr WordsRow kSignedWords[] = {
     {agent::Verb::kChangeUsers, words_of_users},
     {agent::Verb::kMakeTicket, words_of_ticket},
     {agent::Verb::kRevokeHost, words_of_revocation, true},
@@ -89,7 +89,7 @@ std::optional<agent::SignatureWanted> signature_wanted(const Reply& reply) {
 }
 
 Status sign(Session& session, const agent::SignatureWanted& wanted, agent::Request& request) {
-  const WordsRow* row = find_row(kWords, &WordsRow::verb, request.verb);
+  const WordsRow* row = find_row(kSignedWords, &WordsRow::verb, request.verb);
   if (row == nullptr) {
     return Error{ErrorCode::kInvalid,
                  "the node wants a signature under an order that has none: "

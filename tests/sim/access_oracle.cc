@@ -141,6 +141,37 @@ bool is_for_everybody(const AccessCell& cell) {
   return column_of(cell.verb, cell.variant) == Column::kEverybody;
 }
 
+/// A token does nothing beyond its rights, nor beyond those of its maker. A stranger has none.
+bool token_may(const AccessCell& cell, bool may_read, bool may_submit) {
+  switch (column_of(cell.verb, cell.variant)) {
+    case Column::kEverybody:
+      // What the host that is asked answers to everybody needs no token.
+      if (cell.verb != Verb::kQuorum && cell.verb != Verb::kHostUses) {
+        return true;
+      }
+      [[fallthrough]];
+    case Column::kOwnHost:
+    case Column::kLook:
+    case Column::kJobs:
+    case Column::kOneJob:
+    case Column::kOutput:
+      return may_read && has_right(cell) && cell.person != Person::kStranger;
+    case Column::kSubmit:
+      return may_submit && has_right(cell);
+    case Column::kOrderJob:
+      return may_submit && has_right(cell) && cell.relation == Relation::kOwn;
+    case Column::kPriority:
+    case Column::kOperate:
+    case Column::kUsers:
+    case Column::kRule:
+    case Column::kOwnersOnly:
+    case Column::kTickets:
+    case Column::kTokens:
+      return false;
+  }
+  return false;
+}
+
 /// The named host has the answer itself.
 bool is_answered_by_each(Verb verb) {
   return verb == Verb::kEvents || verb == Verb::kStats || verb == Verb::kRecover ||
@@ -183,6 +214,12 @@ std::string text_of(Way way) {
       return "vouching host --node another host";
     case Way::kFromAnother:
       return "another host --node vouching host";
+    case Way::kToken:
+      return "a token at another host";
+    case Way::kReadToken:
+      return "a token for reading";
+    case Way::kTeamToken:
+      return "a token for submitting for one team";
     case Way::kNobody:
       return "nobody";
   }
@@ -216,6 +253,13 @@ Expected expected(const AccessCell& cell) {
       return say(is_for_everybody(cell) || (is_answered_by_each(cell.verb) && has_right(cell)));
     case Way::kFromAnother:
       return say(is_for_everybody(cell));
+    case Way::kToken:
+      return say(token_may(cell, true, true));
+    case Way::kReadToken:
+      return say(token_may(cell, true, false));
+    case Way::kTeamToken:
+      return say(token_may(cell, false, true) &&
+                 (column != Column::kSubmit || cell.relation != Relation::kOther));
   }
   return Expected::kDenied;
 }

@@ -34,10 +34,14 @@ enum class Way : std::uint8_t {
   kThrough,       ///< The first one, with --node of a host that may vouch.
   kThroughOther,  ///< The first one, with --node of a host that may not.
   kFromAnother,   ///< The second one, with --node of a host that may vouch.
+  kToken,         ///< An access token of the person, which may read and submit, at the second one.
+  kReadToken,     ///< One that may only read, at the first one, whose login is another person.
+  kTeamToken,     ///< One that may submit for the person's team alone, at the first one.
   kNobody,        ///< A connection that proves no identity.
 };
 inline constexpr Way kWays[] = {Way::kVouching,     Way::kAnother,     Way::kThrough,
-                                Way::kThroughOther, Way::kFromAnother, Way::kNobody};
+                                Way::kThroughOther, Way::kFromAnother, Way::kToken,
+                                Way::kReadToken,    Way::kTeamToken,   Way::kNobody};
 std::string text_of(Way way);
 
 /// A variant of a request that has its own row in the table.

@@ -14,6 +14,8 @@
 #include "agent/api/quorum.h"
 #include "agent/api/users.h"
 #include "gossip/base/check.h"
+#include "scheduler/access/access_token.h"
+#include "tests/gossip/base/stand_in_keys.h"
 #include "tests/sim/access_oracle.h"
 #include "tests/sim/checkers.h"
 
@@ -34,6 +36,17 @@ const std::string kMate = "mate";  ///< Of the team of all persons.
 const std::string kOtto = "otto";  ///< Of the other team.
 const auto kUnknownToken = scheduler::AccessTokenId::from_bytes("unknown token___");
 const HostId kUnknownHost = HostId::from_bytes("unknown host____");
+
+/// The ways that show an access token, and its rights.
+struct TokenWay {
+  Way way{};
+  bool may_read = false;
+  bool may_submit = false;
+  const char* team = "";
+};
+constexpr TokenWay kTokenWays[] = {{Way::kToken, true, true, ""},
+                                   {Way::kReadToken, true, false, ""},
+                                   {Way::kTeamToken, false, true, "vision"}};
 
 /// The jobs of one user: one is held, so that orders meet it, and one ran, so that it has output.
 struct JobsOfUser {
@@ -141,6 +154,14 @@ class AccessTrial {
     }
     submit_jobs(kMate);
     submit_jobs(kOtto);
+    for (const Person person : kPersons) {
+      for (const TokenWay& way : kTokenWays) {
+        // A stranger is in no team of its own.
+        if (person != Person::kStranger || way.way != Way::kTeamToken) {
+          make_token(name_of(person), way);
+        }
+      }
+    }
     change([](scheduler::DirectoryChange& change) {
       using scheduler::UserRole;
       change.are_logins_users = false;
@@ -183,6 +204,24 @@ class AccessTrial {
     } else {
       world_.violation("access", "a job of " + user + " did not run");
     }
+  }
+  void make_token(const std::string& user, const TokenWay& way) {
+    std::string secret = user + " " + text_of(way.way);
+    secret.resize(scheduler::kAccessSecretBytes, '.');
+    std::string id = next_key();
+    id.resize(scheduler::AccessTokenId::kSizeBytes);
+    const scheduler::AccessToken token{world_.node(0).cluster(),
+                                       scheduler::AccessTokenId::from_bytes(id), secret};
+    agent::TokenArgs arguments;
+    arguments.id = token.id;
+    arguments.hash = hash_of(token, gossip::testing::StandInVerifier());
+    arguments.label = "trial";
+    arguments.may_read = way.may_read;
+    arguments.may_submit = way.may_submit;
+    arguments.team = way.team;
+    arguments.ttl_ms = static_cast<std::uint64_t>(to_ms(std::chrono::hours(24)));
+    ask_well(user, Verb::kMakeToken, encode_payload(arguments));
+    lines_[user][way.way] = to_line(token);
   }
   std::string next_key() { return "access " + std::to_string(++keys_); }
 
@@ -230,7 +269,7 @@ class AccessTrial {
   }
 
   static std::uint32_t asked_of(Way way) {
-    return way == Way::kAnother || way == Way::kFromAnother ? kAnother : 1;
+    return way == Way::kAnother || way == Way::kFromAnother || way == Way::kToken ? kAnother : 1;
   }
   /// kHosts = no host is named.
   static std::uint32_t named_of(Way way) {
@@ -243,6 +282,9 @@ class AccessTrial {
         return 1;
       case Way::kVouching:
       case Way::kAnother:
+      case Way::kToken:
+      case Way::kReadToken:
+      case Way::kTeamToken:
       case Way::kNobody:
         break;
     }
@@ -250,15 +292,22 @@ class AccessTrial {
   }
 
   void judge(const AccessCell& cell) {
+    if (cell.person == Person::kStranger && cell.way == Way::kTeamToken) {
+      return;
+    }
     agent::Request request = request_of(cell);
     request.user = kOperator;  // A client may say what it likes.
     if (const std::uint32_t named = named_of(cell.way); named != kHosts) {
       request.node = world_.node(named).options().name;
     }
     const bool is_nobody = cell.way == Way::kNobody;
-    const auto response =
-        ask(asked_of(cell.way), is_nobody ? gossip::Sender() : login(name_of(cell.person)),
-            std::move(request), is_nobody ? Duration(200ms) : Duration(10s));
+    std::string user = name_of(cell.person);
+    if (const auto line = lines_[user].find(cell.way); line != lines_[user].end()) {
+      request.access = line->second;
+      user = kOtto;  // The login that shows it does not count.
+    }
+    const auto response = ask(asked_of(cell.way), is_nobody ? gossip::Sender() : login(user),
+                              std::move(request), is_nobody ? Duration(200ms) : Duration(10s));
     const bool is_denied =
         response.has_value() && response->status == agent::ResponseStatus::kDenied;
     const Expected seen = !response.has_value() ? Expected::kNoAnswer
@@ -427,6 +476,7 @@ class AccessTrial {
   World world_;
   AccessTrialResult result_;
   std::map<std::string, JobsOfUser> jobs_;
+  std::map<std::string, std::map<Way, std::string>> lines_;  ///< Access tokens of users.
   std::uint64_t keys_ = 0;
 };
 
