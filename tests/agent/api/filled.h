@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -19,11 +20,18 @@ namespace muster::agent::testing {
 template <class T>
 T filled(std::uint64_t& count);
 
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+
 /// Becomes whatever it is to initialise.
 struct Filling {
   std::uint64_t& count;
+  /// An optional is made of a filled value.
   template <class T>
-  operator T() const {  // NOLINT: implicit, so that braces around it take it for any field.
+  requires(!IsOptional<T>::value) operator T()
+      const {  // NOLINT: implicit, so that braces around it take it for any field.
     return filled<T>(count);
   }
 };

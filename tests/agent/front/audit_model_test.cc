@@ -103,12 +103,12 @@ TEST(AuditModel, ALineWithoutATimeIsOfAnyAge) {
 
 TEST(AuditModel, OperatorsSeeAllAndOthersTheirOwnLines) {
   scheduler::Directory directory;
-  directory.found("root");
+  directory.found({"root"}, LogIndex(1));
   scheduler::DirectoryChange change;
   for (const char* role : {"viewer", "user", "lead", "operator", "admin"}) {
     change.users.push_back({role, false, scheduler::role_of(role)});
   }
-  ASSERT_TRUE(directory.change(change));
+  ASSERT_TRUE(directory.change(change, LogIndex(2)));
   struct Row {
     const char* asker;
     const char* about;

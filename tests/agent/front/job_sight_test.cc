@@ -23,7 +23,7 @@ class JobSightTest : public ::testing::Test {
     ottos = submit("otto", "speech");
     log.run(anns, {member_of(1, 0, 2)});
     log.run(ottos, {member_of(1, 2, 1)});
-    directory.found("root");
+    directory.found({"root"}, LogIndex(1));
     DirectoryChange change;
     change.teams = {{"vision"}, {"speech"}};
     change.users = {{"ann", false, {}, {"vision"}, {}},
@@ -31,7 +31,7 @@ class JobSightTest : public ::testing::Test {
                     {"otto", false, {}, {"speech"}, {}},
                     {"oscar", false, UserRole::kOperator, {"speech"}, {}}};
     change.hides_other_teams = true;
-    EXPECT_TRUE(directory.change(change));
+    EXPECT_TRUE(directory.change(change, LogIndex(2)));
   }
   JobId submit(const std::string& user, const std::string& team) {
     entry::Submit fact = submission("key of " + user, user == "ann" ? 2 : 1);
@@ -63,7 +63,7 @@ TEST_F(JobSightTest, AUserSeesOwnTeamsAndOperatorsSeeAll) {
   EXPECT_FALSE(sight("ann").sees(JobId(77))) << "nobody knows whose it is";
   DirectoryChange open;
   open.hides_other_teams = false;
-  ASSERT_TRUE(directory.change(open));
+  ASSERT_TRUE(directory.change(open, LogIndex(3)));
   EXPECT_FALSE(sight("ann").is_limited());
   EXPECT_TRUE(sight("ann").sees(ottos));
 }

@@ -15,7 +15,7 @@
 namespace muster::agent {
 namespace {
 
-class JobsPageTest : public testing::Test {
+class JobsPageTest : public ::testing::Test {
  protected:
   void submit(std::uint64_t count, const std::string& name) {
     for (std::uint64_t i = 0; i < count; ++i) {

@@ -17,7 +17,7 @@ HostId host(char letter) {
   return HostId::from_bytes(std::string(16, letter));
 }
 
-class OutlookTest : public testing::Test {
+class OutlookTest : public ::testing::Test {
  protected:
   OutlookTest() {
     for (const char letter : {'b', 'c'}) {

@@ -26,7 +26,7 @@ namespace {
 
 using namespace scheduler::testing;  // NOLINT: hosts, jobs and entries in one line each.
 
-class ReadModelTest : public testing::Test {
+class ReadModelTest : public ::testing::Test {
  protected:
   WhyInfo why_of(JobId job) { return why_info(known(), views(), job); }
   HostViews views() {

@@ -14,14 +14,14 @@
 namespace muster::cli {
 namespace {
 
-constexpr char kPurpose[] = "muster-request@1";
+constexpr char kPurposeOfOrders[] = "muster-request@1";
 
 class PersonSignerTest : public ScratchFolder {
  protected:
   SignWish wish_for(const gossip::SshKey& key) const {
     SignWish wish;
     wish.default_file = path_;
-    wish.name_space = kPurpose;
+    wish.name_space = kPurposeOfOrders;
     wish.choices = {{{gossip::SshKeyType::kEd25519, std::string(32, 'x'), ""}, "another message"},
                     {key, "the message"}};
     return wish;
@@ -44,7 +44,8 @@ TEST_F(PersonSignerTest, MakesAKeyForItsOwnerOnceAndSignsWithIt) {
     wish.sign_with = source;
     const auto signature = sign_as_person(wish, "");
     ASSERT_TRUE(signature.has_value()) << signature.error().text;
-    EXPECT_TRUE(verify(*signature, made->key, kPurpose, "the message", agent::HostKeyVerifier()));
+    EXPECT_TRUE(
+        verify(*signature, made->key, kPurposeOfOrders, "the message", agent::HostKeyVerifier()));
   }
 }
 

@@ -242,7 +242,7 @@ TEST(Authorize, ATokenEndsByTimeAndIsOfItsUserAlone) {
   EXPECT_NE(why("user", id, Duration(100)).find("has expired"), std::string::npos);
   EXPECT_NE(why("admin", id, Duration(0)).find("not one of user admin"), std::string::npos);
   EXPECT_EQ(why("user", AccessTokenId::from_bytes("another_________"), Duration(0)), kTokenUnknown);
-  ASSERT_TRUE(directory.change({{}, {UserChange{"user", true}}}));
+  ASSERT_TRUE(directory.change({{}, {UserChange{"user", true}}}, LogIndex(2)));
   EXPECT_EQ(why("user", id, Duration(99)), kTokenUnknown);
 }
 

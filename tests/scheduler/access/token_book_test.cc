@@ -68,8 +68,8 @@ TEST(TokenBook, RemembersForADayThatATokenExpired) {
 
 TEST(TokenBook, TheDirectoryCountsItsChangesAndEndsTokensWithTheirUser) {
   Directory directory;
-  directory.found("root");
-  ASSERT_TRUE(directory.change({{}, {UserChange{"ann"}}}));
+  directory.found({"root"}, LogIndex(1));
+  ASSERT_TRUE(directory.change({{}, {UserChange{"ann"}}}, LogIndex(2)));
   const std::uint64_t before = directory.version();
   ASSERT_TRUE(directory.make_token(token_number(1), record_of("ann"), hours(0)));
   ASSERT_TRUE(directory.make_token(token_number(2), record_of("root"), hours(0)));
@@ -80,7 +80,7 @@ TEST(TokenBook, TheDirectoryCountsItsChangesAndEndsTokensWithTheirUser) {
   of_no_team.team = "vision";
   EXPECT_EQ(directory.make_token(token_number(3), of_no_team, hours(0)).error().code,
             ErrorCode::kNotFound);
-  ASSERT_TRUE(directory.change({{}, {UserChange{"ann", true}}}));
+  ASSERT_TRUE(directory.change({{}, {UserChange{"ann", true}}}, LogIndex(2)));
   EXPECT_EQ(directory.tokens().find(token_number(1)), nullptr);
   EXPECT_NE(directory.tokens().find(token_number(2)), nullptr);
   const std::uint64_t after = directory.version();

@@ -75,7 +75,7 @@ class LogWithTokens {
   State state;
 };
 
-bool is_denied(const ApplyResult& result) {
+bool was_denied(const ApplyResult& result) {
   return !result.rejected.empty() && result.rejected_as == ErrorCode::kDenied;
 }
 
@@ -84,41 +84,41 @@ TEST(AccessTokens, ATokenSubmitsAndChangesJobsOfItsUserIfItWasMadeForThat) {
     LogWithTokens log;
     ASSERT_EQ(log.make("ann", {true, may_submit}).rejected, "");
     const Subject by = bearer("ann");
-    EXPECT_EQ(is_denied(log.apply(LogWithTokens::submit(by, "three"))), !may_submit);
-    EXPECT_TRUE(is_denied(log.apply(entry::Cancel{JobId(2), by}))) << "a job of bob";
-    EXPECT_EQ(is_denied(log.apply(entry::Cancel{JobId(1), by})), !may_submit);
+    EXPECT_EQ(was_denied(log.apply(LogWithTokens::submit(by, "three"))), !may_submit);
+    EXPECT_TRUE(was_denied(log.apply(entry::Cancel{JobId(2), by}))) << "a job of bob";
+    EXPECT_EQ(was_denied(log.apply(entry::Cancel{JobId(1), by})), !may_submit);
   }
 }
 
 TEST(AccessTokens, ATokenSubmitsForItsTeamAlone) {
   LogWithTokens log;
   ASSERT_EQ(log.make("ann", {false, true}, "speech").rejected, "");
-  EXPECT_TRUE(is_denied(log.apply(LogWithTokens::submit(bearer("ann"), "a", "vision"))));
+  EXPECT_TRUE(was_denied(log.apply(LogWithTokens::submit(bearer("ann"), "a", "vision"))));
   EXPECT_EQ(log.apply(LogWithTokens::submit(bearer("ann"), "b", "speech")).rejected, "");
 }
 
 TEST(AccessTokens, NoTokenGoesBeyondItsUser) {
   LogWithTokens log;
   ASSERT_EQ(log.make("ann", {true, true}).rejected, "");
-  EXPECT_TRUE(is_denied(log.apply(LogWithTokens::submit(bearer("bob"), "a"))));
+  EXPECT_TRUE(was_denied(log.apply(LogWithTokens::submit(bearer("bob"), "a"))));
   entry::Submit of_another = LogWithTokens::submit(bearer("ann"), "b");
   of_another.spec.user = "bob";
-  EXPECT_TRUE(is_denied(log.apply(of_another)));
+  EXPECT_TRUE(was_denied(log.apply(of_another)));
   entry::Submit too_high = LogWithTokens::submit(bearer("ann"), "c");
   too_high.spec.priority = 101;
-  EXPECT_TRUE(is_denied(log.apply(too_high)));
+  EXPECT_TRUE(was_denied(log.apply(too_high)));
   log.apply(entry::ChangeDirectory{{{}, {{"ann", false, UserRole::kViewer}}}, login("carol")});
-  EXPECT_TRUE(is_denied(log.apply(LogWithTokens::submit(bearer("ann"), "d"))));
+  EXPECT_TRUE(was_denied(log.apply(LogWithTokens::submit(bearer("ann"), "d"))));
 }
 
 TEST(AccessTokens, ATokenEndsWithItsTimeItsUserAndByRevocation) {
   const auto submits = [](LogWithTokens& log) {
-    return !is_denied(log.apply(LogWithTokens::submit(bearer("ann"), "last")));
+    return !was_denied(log.apply(LogWithTokens::submit(bearer("ann"), "last")));
   };
   LogWithTokens expired;
   expired.make("ann", {true, true});
   expired.wait(kDay - std::chrono::seconds(1));
-  ASSERT_FALSE(is_denied(expired.apply(LogWithTokens::submit(bearer("ann"), "early"))));
+  ASSERT_FALSE(was_denied(expired.apply(LogWithTokens::submit(bearer("ann"), "early"))));
   expired.wait(std::chrono::seconds(1));
   EXPECT_FALSE(submits(expired));
   expired.wait(kEndedTokenKept);
@@ -132,7 +132,7 @@ TEST(AccessTokens, ATokenEndsWithItsTimeItsUserAndByRevocation) {
 
   LogWithTokens revoked;
   revoked.make("ann", {true, true});
-  EXPECT_TRUE(is_denied(revoked.apply(entry::EndAccessToken{kToken, login("bob")})));
+  EXPECT_TRUE(was_denied(revoked.apply(entry::EndAccessToken{kToken, login("bob")})));
   EXPECT_EQ(revoked.apply(entry::EndAccessToken{kToken, login("ann")}).rejected, "");
   EXPECT_FALSE(submits(revoked));
   EXPECT_EQ(revoked.apply(entry::EndAccessToken{kToken, login("ann")}).rejected_as,
@@ -178,7 +178,7 @@ TEST(AccessTokens, NoTokenOperatesRulesOrMakesTokens) {
     for (LogWithTokens* each : {&log, &other}) {
       ASSERT_EQ(each->make("carol", {true, true}).rejected, "");
     }
-    EXPECT_TRUE(is_denied(log.apply(order))) << static_cast<int>(kind_of(order));
+    EXPECT_TRUE(was_denied(log.apply(order))) << static_cast<int>(kind_of(order));
     other.state.skip(other.state.applied().next());
     EXPECT_EQ(log.state.digest(), other.state.digest()) << static_cast<int>(kind_of(order));
   }
@@ -203,8 +203,8 @@ TEST(AccessTokens, ATokenThatCannotBeIsRejected) {
   EXPECT_NE(changed([](auto& fact) { fact.ttl = Duration(0); }).rejected, "");
   EXPECT_NE(changed([](auto& fact) { fact.ttl = kTokenTtlMax + Duration(1); }).rejected, "");
   EXPECT_EQ(changed([](auto& fact) { fact.team = "nlp"; }).rejected_as, ErrorCode::kNotFound);
-  EXPECT_TRUE(is_denied(changed([](auto& fact) { fact.by.host = host_id(2); })));
-  EXPECT_TRUE(is_denied(changed([](auto& fact) { fact.by.user = ""; })));
+  EXPECT_TRUE(was_denied(changed([](auto& fact) { fact.by.host = host_id(2); })));
+  EXPECT_TRUE(was_denied(changed([](auto& fact) { fact.by.user = ""; })));
 }
 
 TEST(AccessTokens, ASnapshotKeepsThem) {
