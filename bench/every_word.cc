@@ -68,6 +68,14 @@ std::string making_an_administrator() {
   return agent::encode_payload(change);
 }
 
+/// Of the verbs about users and their tokens.
+std::string user_arguments_of(Verb verb) {
+  return verb == Verb::kChangeUsers ? making_an_administrator()
+         : verb == Verb::kMakeToken ? making_a_token()
+         : verb == Verb::kEndToken  ? agent::encode_payload(agent::TokenRef{kStrangersToken})
+                                    : agent::encode_payload(agent::TokensQuery{true, {}});
+}
+
 /// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
@@ -110,13 +118,10 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kEndTicket:
       return agent::encode_payload(agent::TicketRef{stage.ticket});
     case Verb::kChangeUsers:
-      return making_an_administrator();
     case Verb::kMakeToken:
-      return making_a_token();
     case Verb::kEndToken:
-      return agent::encode_payload(agent::TokenRef{kStrangersToken});
     case Verb::kTokens:
-      return agent::encode_payload(agent::TokensQuery{true, {}});
+      return user_arguments_of(verb);
     case Verb::kWhyHost:
     case Verb::kHostDetail:
     case Verb::kUndrain:

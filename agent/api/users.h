@@ -127,7 +127,7 @@ struct TokenRef {
   bool operator==(const TokenRef&) const = default;
 };
 struct TokensQuery {
-  bool is_all = false;             ///< Those of all users, not the asker's own.
+  bool is_all = false;             ///< Tokens of all users, not the asker's own.
   scheduler::AccessTokenId after;  ///< Tokens behind this one; zero = from the first.
   bool operator==(const TokensQuery&) const = default;
 };

@@ -24,6 +24,15 @@ Response too_many(const NodeView& node) {
   return bad(node, ResponseStatus::kNoQuorum, kTooMany);
 }
 
+/// The kernel proves the login: what the client says of itself does not count.
+void name_login(Request& request, const gossip::Sender& sender, const NodeOptions& own) {
+  const bool is_login = sender.kind == gossip::Sender::Kind::kLogin;
+  std::string name = is_login ? name_of_login(sender, own.clients.login) : "";
+  if (!name.empty() && !mutant(Mutant::kClientNamesItself)) {
+    request.user = std::move(name);
+  }
+}
+
 }  // namespace
 
 ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
@@ -52,13 +61,7 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
     answer(reach, asker, not_understood(reach.node, envelope.version, is_ticket));
     return Heard::kTaken;
   }
-  if (sender.kind == gossip::Sender::Kind::kLogin) {
-    // The kernel proves the login: what the client says of itself does not count.
-    if (std::string name = name_of_login(sender, own.clients.login);
-        !name.empty() && !mutant(Mutant::kClientNamesItself)) {
-      request->user = std::move(name);
-    }
-  }
+  name_login(*request, sender, own);
   if (std::string unnamed = why_not_named_so(*request, is_member); !unnamed.empty()) {
     answer(reach, asker, bad(reach.node, ResponseStatus::kUsage, std::move(unnamed)));
     return Heard::kTaken;

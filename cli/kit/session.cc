@@ -87,8 +87,7 @@ void CommonOptions::describe(Options& options) {
   options.text("--data-dir", data_dir, "Ask the agent with this data directory (MUSTER_DATA_DIR)",
                "DIR");
   options.text("--access-file", access_file,
-               "Ask in the name of the access token in this file, which only you can read "
-               "(MUSTER_ACCESS holds a token itself)",
+               "Show the access token in this file, which only you can read (or in MUSTER_ACCESS)",
                "FILE");
   options.duration("--timeout", timeout, "Give up after this long without an answer",
                    std::chrono::milliseconds(1));

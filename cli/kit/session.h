@@ -121,7 +121,7 @@ class Session {
   /// The last try was cut off by the end of the agent, which may be about to start again.
   bool was_cut_ = false;
   std::unique_ptr<NodeClient> client_;
-  /// The line of the access token, or why there is none; nullopt = not looked for yet.
+  /// The line of the access token, or why there is no line; nullopt = not looked for yet.
   std::optional<Result<std::string>> access_;
   agent::Response last_;
   std::string told_why_old_;  ///< Why the last answer was old, as noted.

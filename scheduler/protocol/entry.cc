@@ -395,6 +395,23 @@ void write_entry(Header& header, const entry::NoteRequests& fact) {
   write(begin(header, EntryKind::kNoteRequests, kNoteRequestsElements), fact);
 }
 
+/// Of the kinds in users.h.
+Entry read_of_users(EntryKind kind, Reader& in) {
+  if (kind == EntryKind::kFoundDirectory) {
+    return read_found_directory(in);
+  }
+  if (kind == EntryKind::kChangeDirectory) {
+    return read_change_directory(in);
+  }
+  if (kind == EntryKind::kMakeAccessToken) {
+    return read_make_access_token(in);
+  }
+  if (kind == EntryKind::kEndAccessToken) {
+    return read_end_access_token(in);
+  }
+  return read_note_requests(in);
+}
+
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
   switch (kind) {
     case EntryKind::kRegister:
@@ -454,15 +471,11 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kReplaceAuthority:
       return read_replace_authority(in);
     case EntryKind::kFoundDirectory:
-      return read_found_directory(in);
     case EntryKind::kChangeDirectory:
-      return read_change_directory(in);
     case EntryKind::kMakeAccessToken:
-      return read_make_access_token(in);
     case EntryKind::kEndAccessToken:
-      return read_end_access_token(in);
     case EntryKind::kNoteRequests:
-      return read_note_requests(in);
+      return read_of_users(kind, in);
   }
   return std::nullopt;
 }

@@ -215,6 +215,9 @@ agent::Request request() {
   request.user = "alice";
   request.via = "host-one";
   request.node = "host-two";
+  request.access = "a line";
+  request.token = scheduler::AccessTokenId::from_bytes("access token id_");
+  request.signature = scheduler::PersonSignature{7, "a signature", "an order"};
   return request;
 }
 

@@ -145,7 +145,7 @@ bool is_for_everybody(const AccessCell& cell) {
 bool token_may(const AccessCell& cell, bool may_read, bool may_submit) {
   switch (column_of(cell.verb, cell.variant)) {
     case Column::kEverybody:
-      // What the host that is asked answers to everybody needs no token.
+      // An answer to everybody by the host that is asked needs no token.
       if (cell.verb != Verb::kQuorum && cell.verb != Verb::kHostUses) {
         return true;
       }

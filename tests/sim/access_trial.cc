@@ -97,7 +97,7 @@ class AccessTrial {
   /// nullopt if no answer comes.
   std::optional<agent::Response> ask(std::uint32_t host, const gossip::Sender& sender,
                                      agent::Request request, Duration patience = 10s) {
-    const std::uint64_t client = world_.ask_as(host, sender, std::move(request));
+    const std::uint64_t client = world_.ask(host, std::move(request), sender);
     world_.run_until_true([&] { return world_.reply_to(client) != nullptr; }, patience);
     const ClientReply* reply = world_.reply_to(client);
     return reply == nullptr ? std::nullopt : std::optional(reply->response);
@@ -231,14 +231,18 @@ class AccessTrial {
     for (const agent::VerbRow& row : agent::verbs::kTable) {
       for (const Variant variant : variants_of(row.verb)) {
         for (const Person person : kPersons) {
-          for (const Relation relation : kRelations) {
-            if (relation != Relation::kOwn && !is_about_a_job(row.verb)) {
-              continue;
-            }
-            for (const Way way : kWays) {
-              judge({row.verb, variant, person, relation, way, hides_other_teams});
-            }
-          }
+          try_ways({row.verb, variant, person, {}, {}, hides_other_teams});
+        }
+      }
+    }
+  }
+  void try_ways(AccessCell cell) {
+    for (const Relation relation : kRelations) {
+      if (relation == Relation::kOwn || is_about_a_job(cell.verb)) {
+        for (const Way way : kWays) {
+          cell.relation = relation;
+          cell.way = way;
+          judge(cell);
         }
       }
     }
@@ -395,82 +399,70 @@ class AccessTrial {
                                                     : asked_of(cell.way));
   }
 
-  std::string arguments_of(const AccessCell& cell) {
+  /// The arguments of requests about one job; "" = it is about none.
+  std::string job_arguments_of(const AccessCell& cell) {
     const JobsOfUser& jobs = jobs_of(cell);
     const std::int64_t priority =
         cell.variant == Variant::kHighPriority ? kCeiling + 1 : kCeiling - 1;
-    switch (cell.verb) {
-      case Verb::kSubmit:
-      case Verb::kDryRun:
-        return submission_of(cell);
-      case Verb::kCancel:
-        // Of one task that it does not have: the job is needed for other cells.
-        return encode_payload(agent::JobRun{jobs.held, 0});
-      case Verb::kShow:
-      case Verb::kWhy:
-      case Verb::kSuspend:
-      case Verb::kResume:
-        return encode_payload(agent::JobRef{jobs.held});
-      case Verb::kRequeue:
-        return encode_payload(agent::RequeueArgs{jobs.held, 0});
-      case Verb::kEdit:
-        return encode_payload(agent::EditArgs{jobs.held, priority});
-      case Verb::kOutput:
-        return encode_payload(agent::OutputQuery{jobs.ran});
-      case Verb::kChangeQuorum:
-        return encode_payload(agent::QuorumWish{scheduler::QuorumAction::kAdd, kUnknownHost});
-      case Verb::kRecover:
-        return encode_payload(agent::RecoverArgs{cell.variant == Variant::kWithRights, {}, {}});
-      case Verb::kFence:
-        return encode_payload(agent::FenceArgs{kUnknownHost});
-      case Verb::kDrain:
-        return encode_payload(agent::DrainArgs{kUnknownHost, "access", false, 0});
-      case Verb::kWhyHost:
-      case Verb::kHostDetail:
-        return encode_payload(agent::HostRef{host_about(cell)});
-      case Verb::kUndrain:
-      case Verb::kRemoveHost:
-      case Verb::kRevokeHost:
-        return encode_payload(agent::HostRef{kUnknownHost});
-      case Verb::kRotateKeys:
-        return encode_payload(agent::RotateArgs{kUnknownHost});
-      case Verb::kSetHost:
-        return encode_payload(agent::SetHostArgs{kUnknownHost});
-      case Verb::kFound:
-        return encode_payload(agent::FoundArgs());
-      case Verb::kEnter:
-        return encode_payload(agent::EnterArgs());
-      case Verb::kJoin:
-        return encode_payload(agent::JoinArgs());
-      case Verb::kMakeTicket:
-        return ticket_of(cell);
-      case Verb::kEndTicket:
-        return encode_payload(agent::TicketRef{"no such ticket"});
-      case Verb::kChangeUsers:
-        return change_of(cell);
-      case Verb::kMakeToken:
-        return token_of();
-      case Verb::kEndToken:
-        return encode_payload(agent::TokenRef{kUnknownToken});
-      case Verb::kAudit:
-      case Verb::kTokens:
-      case Verb::kVersion:
-      case Verb::kHosts:
-      case Verb::kQuorum:
-      case Verb::kEvents:
-      case Verb::kJobs:
-      case Verb::kHostUses:
-      case Verb::kUsage:
-      case Verb::kTickets:
-      case Verb::kKeys:
-      case Verb::kStats:
-      case Verb::kWhoami:
-      case Verb::kUsers:
-        return "";
-      case Verb::kLeave:
-        return encode_payload(agent::LeaveArgs());
+    if (cell.verb == Verb::kSubmit || cell.verb == Verb::kDryRun) {
+      return submission_of(cell);
     }
-    return "";
+    if (cell.verb == Verb::kCancel) {
+      return encode_payload(agent::JobRun{jobs.held, 0});
+    }
+    if (cell.verb == Verb::kRequeue) {
+      return encode_payload(agent::RequeueArgs{jobs.held, 0});
+    }
+    if (cell.verb == Verb::kEdit) {
+      return encode_payload(agent::EditArgs{jobs.held, priority});
+    }
+    if (cell.verb == Verb::kOutput) {
+      return encode_payload(agent::OutputQuery{jobs.ran});
+    }
+    return is_about_a_job(cell.verb) ? encode_payload(agent::JobRef{jobs.held}) : "";
+  }
+  /// Orders name a host that there is not.
+  std::string arguments_of(const AccessCell& cell) {
+    if (std::string of_job = job_arguments_of(cell); !of_job.empty()) {
+      return of_job;
+    }
+    struct Row {
+      Verb verb{};
+      std::string arguments;
+    };
+    const bool is_order = cell.variant == Variant::kWithRights;
+    const std::string nobody = encode_payload(agent::HostRef{kUnknownHost});
+    const std::string about = encode_payload(agent::HostRef{host_about(cell)});
+    const agent::QuorumWish wish{scheduler::QuorumAction::kAdd, kUnknownHost};
+    const agent::DrainArgs drain{kUnknownHost, "access", false, 0};
+    const Row rows[] = {
+        {Verb::kWhyHost, about},
+        {Verb::kHostDetail, about},
+        {Verb::kUndrain, nobody},
+        {Verb::kRemoveHost, nobody},
+        {Verb::kRevokeHost, nobody},
+        {Verb::kChangeQuorum, encode_payload(wish)},
+        {Verb::kFence, encode_payload(agent::FenceArgs{kUnknownHost})},
+        {Verb::kDrain, encode_payload(drain)},
+        {Verb::kRotateKeys, encode_payload(agent::RotateArgs{kUnknownHost})},
+        {Verb::kSetHost, encode_payload(agent::SetHostArgs{kUnknownHost})},
+        {Verb::kRecover, encode_payload(agent::RecoverArgs{is_order, {}, {}})},
+        {Verb::kFound, encode_payload(agent::FoundArgs())},
+        {Verb::kEnter, encode_payload(agent::EnterArgs())},
+        {Verb::kJoin, encode_payload(agent::JoinArgs())},
+        {Verb::kMakeTicket, ticket_of(cell)},
+        {Verb::kEndTicket, encode_payload(agent::TicketRef{"no such ticket"})},
+        {Verb::kChangeUsers, change_of(cell)},
+        {Verb::kMakeToken, token_of()},
+        {Verb::kEndToken, encode_payload(agent::TokenRef{kUnknownToken})},
+        {Verb::kLeave, encode_payload(agent::LeaveArgs())},
+    };
+    for (const Row& row : rows) {
+      if (row.verb == cell.verb) {
+        return row.arguments;
+      }
+    }
+    return "";  // The others need none.
   }
 
   World world_;

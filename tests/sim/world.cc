@@ -351,12 +351,8 @@ void World::farm_happened(std::uint32_t index) {
 
 // ---- clients and readers ----
 
-std::uint64_t World::ask(std::uint32_t index, agent::Request request) {
-  return ask_as(index, {gossip::Sender::Kind::kLogin}, std::move(request));
-}
-
-std::uint64_t World::ask_as(std::uint32_t index, const gossip::Sender& sender,
-                            agent::Request request) {
+std::uint64_t World::ask(std::uint32_t index, agent::Request request,
+                         const gossip::Sender& sender) {
   const std::uint64_t client = next_client_++;
   gossip::Envelope envelope;
   envelope.version = kProtocolVersion;

@@ -176,9 +176,9 @@ class World {
   void enter(std::uint32_t newcomer, const agent::JoinInfo& info);
 
   // Clients. The number names the request in replies().
-  std::uint64_t ask(std::uint32_t host, agent::Request request);
-  /// On a connection that proves `sender`.
-  std::uint64_t ask_as(std::uint32_t host, const gossip::Sender& sender, agent::Request request);
+  /// On a connection that proves `sender`; by default the first administrator's.
+  std::uint64_t ask(std::uint32_t host, agent::Request request,
+                    const gossip::Sender& sender = {gossip::Sender::Kind::kLogin});
   const ClientReply* reply_to(std::uint64_t client) const;
 
   // Reading.

@@ -1,4 +1,4 @@
-// What a user sees of the jobs of other teams under the rule jobs=team: sums.
+// A user sees sums of the jobs of other teams under the rule jobs=team.
 
 #include "agent/front/job_sight.h"
 

@@ -340,6 +340,8 @@ Common options:
   --node NAME|PATH,...        Ask this host, or the agent at this socket or data directory; try a
                               list in order (MUSTER_NODE)
   --data-dir DIR              Ask the agent with this data directory (MUSTER_DATA_DIR)
+  --access-file FILE          Show the access token in this file, which only you can read (or in
+                              MUSTER_ACCESS)
   --timeout DURATION          Give up after this long without an answer (default 10s)
   --json                      Print JSON; `muster man json` explains its fields
   -v, --verbose               Print more details on stderr
@@ -372,7 +374,7 @@ TEST(Arguments, OptionsOfAllVerbsComeLastInTwoLinesEach) {
       EXPECT_LE(more, 1U) << line;
       names += line.starts_with("  -") ? line.substr(2, line.find(' ', 2) - 2) + " " : "";
     }
-    EXPECT_EQ(names, "--node --data-dir --timeout --json -v, -h, ");
+    EXPECT_EQ(names, "--node --data-dir --access-file --timeout --json -v, -h, ");
   }
 }
 

@@ -148,13 +148,16 @@ TEST(Entries, RoundTrip) {
 
 TEST(Entries, UnknownKindOrVersionSaysSo) {
   using gossip::Encoder;
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(99).u64(5).u64(0).u64(0).take()).has_value());
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(6).u64(0).u64(0).take()).has_value());
+  EXPECT_FALSE(
+      decode_entry(Encoder().array(4).u64(99).u64(kEntryVersion).u64(0).u64(0).take()).has_value());
+  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(kEntryVersion + 1).u64(0).u64(0).take())
+                   .has_value());
   const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(3).u64(0).take());
   ASSERT_FALSE(earlier.has_value());
   EXPECT_NE(earlier.error().text.find("start with an empty data directory"), std::string::npos);
   EXPECT_TRUE(
-      decode_entry(Encoder().array(5).u64(6).u64(5).u64(0).u64(0).text("new").take()).has_value())
+      decode_entry(Encoder().array(5).u64(6).u64(kEntryVersion).u64(0).u64(0).text("new").take())
+          .has_value())
       << "trailing elements of a newer writer";
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/state/access_rules.h"
+#include "scheduler/state/audit_snapshot.h"
 #include "scheduler/state/state.h"
 #include "tests/scheduler/state/cluster.h"
 
@@ -74,6 +75,17 @@ class LogWithTokens {
 
   State state;
 };
+
+/// A snapshot without the documents of the audit, which are its last.
+std::string without_lines(const State& state) {
+  constexpr std::size_t kLengthBytes = 4;
+  constexpr std::uint64_t kAnySection = 14;
+  std::string bytes = state.encode();
+  for (gossip::Encoder& document : audit_documents(state.audit(), kAnySection)) {
+    bytes.resize(bytes.size() - kLengthBytes - document.take().size());
+  }
+  return bytes;
+}
 
 bool was_denied(const ApplyResult& result) {
   return !result.rejected.empty() && result.rejected_as == ErrorCode::kDenied;
@@ -180,7 +192,8 @@ TEST(AccessTokens, NoTokenOperatesRulesOrMakesTokens) {
     }
     EXPECT_TRUE(was_denied(log.apply(order))) << static_cast<int>(kind_of(order));
     other.state.skip(other.state.applied().next());
-    EXPECT_EQ(log.state.digest(), other.state.digest()) << static_cast<int>(kind_of(order));
+    EXPECT_EQ(without_lines(log.state), without_lines(other.state))
+        << static_cast<int>(kind_of(order));
   }
 }
 
