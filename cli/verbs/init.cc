@@ -81,6 +81,11 @@ class Init final : public Verb {
   }
 
  private:
+  /// As people write a path in their home directory.
+  static std::string short_path(const World& world, const std::string& path) {
+    const std::string home = world.environment("HOME").value_or("") + "/";
+    return home.size() > 1 && path.starts_with(home) ? "~/" + path.substr(home.size()) : path;
+  }
   /// The key by which the caller signs as the first administrator.
   Result<gossip::SshKeyLine> own_key(Session& session) const {
     const World& world = session.world();
@@ -91,8 +96,8 @@ class Init final : public Verb {
     Result<gossip::SshKeyLine> key =
         world.files.keys.make(path, world.user_name() + "@" + world.host_name());
     if (key) {
-      session.note("the key by which you administer the cluster: " + path +
-                   "; keep a copy of it in a safe place");
+      session.note("your key for administering the cluster is " + short_path(world, path) +
+                   "; keep a copy");
     }
     return key;
   }

@@ -24,7 +24,7 @@ ALL_FRAMES = 0x0003
 SO_RCVBUFFORCE = 33
 BACKLOG_BYTES = 64 << 20
 #: What a membership record in id/ begins with, in front of the link seed; msgpack.
-RECORD_HEAD = b"\x98\x02\xc4\x20"
+RECORD_HEAD = b"\x99\x02\xc4\x20"
 #: The key of the identity's seed in id/, which LMDB keeps right in front of it.
 IDENTITY_KEY = b"key/seed"
 BYTES_HEAD = b"\xc4\x20"
