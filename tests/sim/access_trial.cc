@@ -105,6 +105,7 @@ class AccessTrial {
   agent::Response ask_well(const std::string& user, Verb verb, std::string arguments) {
     agent::Request request;
     request.verb = verb;
+    request.user = user;
     request.arguments = std::move(arguments);
     const auto response = ask(0, login(user), std::move(request)).value_or(agent::Response());
     if (response.status != agent::ResponseStatus::kOk) {
