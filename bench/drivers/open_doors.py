@@ -222,7 +222,11 @@ class Doors:
         """What that login reads: exit 4, and why."""
         binary = self.keys.parent / "muster"
         shutil.copy(MUSTER, binary)
-        environment = {"MUSTER_NODE": str(socket_for_logins(agent)), "PATH": os.environ["PATH"]}
+        home = self.keys.parent / "home"
+        home.mkdir(exist_ok=True)
+        os.chown(home, NOBODY, NOBODY)
+        environment = {"MUSTER_NODE": str(socket_for_logins(agent)), "PATH": os.environ["PATH"],
+                       "HOME": str(home)}
         for verb in verbs:
             done = subprocess.run([str(binary), *verb], capture_output=True, text=True, cwd="/",
                                   env=environment, user=NOBODY, group=NOBODY, extra_groups=[])
