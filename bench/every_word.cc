@@ -68,6 +68,15 @@ std::string making_an_administrator() {
   return agent::encode_payload(change);
 }
 
+std::string making_a_ticket() {
+  return agent::encode_payload(agent::TicketArgs{std::string(32, 't'), 9, 600'000, true, true, ""});
+}
+
+std::string entering(Verb verb) {
+  return verb == Verb::kFound ? agent::encode_payload(agent::FoundArgs{})
+                              : agent::encode_payload(agent::EnterArgs{"muster1.nothing"});
+}
+
 /// Of the verbs about users and their tokens.
 std::string user_arguments_of(Verb verb) {
   return verb == Verb::kChangeUsers ? making_an_administrator()
@@ -102,19 +111,15 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return agent::encode_payload(agent::RotateArgs{{}, true});
     case Verb::kEdit:
       return agent::encode_payload(agent::EditArgs{job, 9});
-    case Verb::kUsage:
-      return agent::encode_payload(agent::UsageQuery{});
     case Verb::kFound:
-      return agent::encode_payload(agent::FoundArgs{});
     case Verb::kEnter:
-      return agent::encode_payload(agent::EnterArgs{"muster1.nothing"});
+      return entering(verb);
     case Verb::kJoin:
       return joining(stage);
     case Verb::kSetHost:
       return agent::encode_payload(agent::SetHostArgs{host, agent::Wish::kYes, agent::Wish::kYes});
     case Verb::kMakeTicket:
-      return agent::encode_payload(
-          agent::TicketArgs{std::string(32, 't'), 9, 600'000, true, true, ""});
+      return making_a_ticket();
     case Verb::kEndTicket:
       return agent::encode_payload(agent::TicketRef{stage.ticket});
     case Verb::kChangeUsers:
@@ -145,6 +150,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kStats:
     case Verb::kWhoami:
     case Verb::kUsers:
+    case Verb::kUsage:
     case Verb::kAudit:
       break;
   }

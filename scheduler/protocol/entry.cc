@@ -1,7 +1,6 @@
 #include "scheduler/protocol/entry.h"
 
 #include <array>
-#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -9,7 +8,6 @@
 
 namespace muster::scheduler {
 namespace {
-
 using gossip::Encoder;
 using gossip::Reader;
 
@@ -397,19 +395,12 @@ void write_entry(Header& header, const entry::NoteRequests& fact) {
 
 /// Of the kinds in users.h.
 Entry read_of_users(EntryKind kind, Reader& in) {
-  if (kind == EntryKind::kFoundDirectory) {
-    return read_found_directory(in);
-  }
-  if (kind == EntryKind::kChangeDirectory) {
-    return read_change_directory(in);
-  }
-  if (kind == EntryKind::kMakeAccessToken) {
-    return read_make_access_token(in);
-  }
-  if (kind == EntryKind::kEndAccessToken) {
-    return read_end_access_token(in);
-  }
-  return read_note_requests(in);
+  using enum EntryKind;
+  return kind == kFoundDirectory    ? Entry(read_found_directory(in))
+         : kind == kChangeDirectory ? Entry(read_change_directory(in))
+         : kind == kMakeAccessToken ? Entry(read_make_access_token(in))
+         : kind == kEndAccessToken  ? Entry(read_end_access_token(in))
+                                    : Entry(read_note_requests(in));
 }
 
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
@@ -493,8 +484,7 @@ constexpr auto kKinds = [] {
                     kFoundDirectory, kChangeDirectory, kMakeAccessToken, kEndAccessToken,
                     kNoteRequests};
 }();
-static_assert(std::size(kKinds) == std::variant_size_v<Entry>);
-
+static_assert(kKinds.size() == std::variant_size_v<Entry>);
 }  // namespace
 
 EntryKind kind_of(const Entry& entry) {

@@ -55,6 +55,18 @@ struct JobsOfUser {
   std::uint32_t host = 0;  ///< That ran it.
 };
 
+bool is_about_a_job(Verb verb) {
+  const std::string_view about[] = {"submit",  "dry_run", "cancel", "suspend", "resume",
+                                    "requeue", "edit",    "show",   "why",     "output"};
+  const agent::VerbRow* row = agent::find_verb(verb);
+  for (const std::string_view name : about) {
+    if (row != nullptr && row->name == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class AccessTrial {
  public:
   explicit AccessTrial(std::uint64_t seed) : world_(world_options(seed)) { add_checkers(world_); }
@@ -261,18 +273,6 @@ class AccessTrial {
     }
     return {Variant::kPlain};
   }
-  static bool is_about_a_job(Verb verb) {
-    const std::string_view about[] = {"submit",  "dry_run", "cancel", "suspend", "resume",
-                                      "requeue", "edit",    "show",   "why",     "output"};
-    const agent::VerbRow* row = agent::find_verb(verb);
-    for (const std::string_view name : about) {
-      if (row != nullptr && row->name == name) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   static std::uint32_t asked_of(Way way) {
     return way == Way::kAnother || way == Way::kFromAnother || way == Way::kToken ? kAnother : 1;
   }
