@@ -8,7 +8,7 @@ using agent::Verb;
 /// The columns of the table, in its words.
 enum class Column : std::uint8_t {
   kEverybody,  ///< Hosts, voters, keys, versions, the own name: no role is needed.
-  kOwnHost,    ///< What a host knows of itself, for its own logins; elsewhere for roles.
+  kOwnHost,    ///< A host about itself, for its own logins; elsewhere for roles.
   kLook,       ///< Hosts, events, quorum: every role.
   kJobs,       ///< Jobs, their reasons, the use of GPUs.
   kOneJob,     ///< The same of one job.

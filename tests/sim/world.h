@@ -176,7 +176,7 @@ class World {
   void enter(std::uint32_t newcomer, const agent::JoinInfo& info);
 
   // Clients. The number names the request in replies().
-  /// On a connection that proves `sender`; by default the first administrator's.
+  /// On a connection that proves `sender`; by default the login of the first administrator.
   std::uint64_t ask(std::uint32_t host, agent::Request request,
                     const gossip::Sender& sender = {gossip::Sender::Kind::kLogin});
   const ClientReply* reply_to(std::uint64_t client) const;
