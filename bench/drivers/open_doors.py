@@ -219,7 +219,7 @@ class Doors:
                 print(f"# another login reaches {path}", flush=True)
 
     def denied_in_words(self, agent, verbs):
-        """What that login reads: exit 4, and why."""
+        """That login reads a reason and gets exit 4."""
         binary = self.keys.parent / "muster"
         shutil.copy(MUSTER, binary)
         home = self.keys.parent / "home"

@@ -318,7 +318,7 @@ Result<std::vector<std::string>> SubmitOptions::environment(const World& world) 
     const std::string name = name_of(given);
     if (name == kAccessVariable) {
       return wrong("--env: " + name +
-                   " is a secret, and the environment of a job is none: have the job read it from "
+                   " is a secret, and the environment of a job is not: have the job read it from "
                    "a file that only its user can read (--access-file)");
     }
     const auto here = name == given ? world.environment(name) : std::optional<std::string>("");

@@ -32,7 +32,7 @@ BUSY_MAX = 0.5  #: and may use this part of a processor.
 
 
 def handshake():
-    """What a ZeroMQ client without keys says first."""
+    """The first words of a ZeroMQ client without keys."""
     ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER"
     greeting = b"\xff" + bytes(7) + b"\x01\x7f\x03\x00NULL" + bytes(48)
     return greeting + bytes([4, len(ready)]) + ready

@@ -1,6 +1,6 @@
 #pragma once
-// The oracle of access: who may ask for what, written down from the table that users read (GUIDE.md
-// and the issue that decided it), cell by cell. It shares no code with the gate that it judges
+// The oracle of access: who may ask for what, written down from the table that users read in
+// GUIDE.md, cell by cell. It shares no code with the gate that it judges
 // (scheduler/access, agent/front/access).
 
 #include <cstdint>
