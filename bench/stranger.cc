@@ -422,7 +422,8 @@ void hear_all(gossip::ZmqClient& client, Speech& speech, Duration patience) {
   }
 }
 
-/// Over TCP it tries only the first words: the rest waits for a handshake that never comes.
+/// Over TCP it tries only the first words: the rest waits for a handshake that never comes. libzmq
+/// takes none once that handshake has failed.
 bool speak_plain(const Door& door, Speech& speech) {
   auto client = gossip::ZmqClient::connect((door.is_path() ? "ipc://" : "tcp://") + door.address);
   if (!client) {
@@ -433,6 +434,10 @@ bool speak_plain(const Door& door, Speech& speech) {
   const Instant end = boot_now() + kPatience;
   for (const std::string& message : speech.messages()) {
     while (!client->send(message)) {
+      if (!door.is_path()) {
+        hear_all(*client, speech, kQuiet);
+        return true;
+      }
       if (boot_now() > end) {
         std::fprintf(stderr, "stranger: %s: not everything could be said\n", door.address.c_str());
         return false;

@@ -7,6 +7,7 @@ Everything started here is ended here, by process id.
 
 import contextlib
 import faulthandler
+import fcntl
 import json
 import os
 import pathlib
@@ -113,9 +114,46 @@ def descendants_of(is_root):
     return sorted(found)
 
 
+class TakenPorts:
+    """Locks of blocks of ports: their agents listen later, and a lab of another process may look for
+    ports meanwhile. They last as long as this process."""
+
+    BLOCK = 10  #: Ports.
+
+    def __init__(self):
+        self.directory = pathlib.Path(tempfile.gettempdir()) / f"muster-ports-{os.getuid()}"
+        self.locks = {}
+
+    def take(self, first, count):
+        """False, and no more are taken, when another process holds one of them."""
+        blocks = range(first // self.BLOCK, (first + count - 1) // self.BLOCK + 1)
+        taken = {}
+        self.directory.mkdir(exist_ok=True)
+        for block in blocks:
+            if block in self.locks:
+                continue  # An earlier lab of this process had it; a look at the ports decides.
+            lock = open(self.directory / str(block), "w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                lock.close()
+                for other in taken.values():
+                    other.close()
+                return False
+            taken[block] = lock
+        self.locks |= taken
+        return True
+
+
+TAKEN_PORTS = TakenPorts()
+
+
 def free_ports(start, count):
-    """The first port from `start` on, in steps, with `count` ports free on the loopback."""
+    """The first port from `start` on, in steps, with `count` ports free on the loopback. No lab of
+    another process gets them meanwhile."""
     for base in range(start, start + 20 * PORT_STEP, PORT_STEP):
+        if not TAKEN_PORTS.take(base, count):
+            continue
         try:
             for port in range(base, base + count):
                 with socket.socket() as probe:
