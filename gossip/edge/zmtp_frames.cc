@@ -1,0 +1,58 @@
+#include "gossip/edge/zmtp_frames.h"
+
+#include <algorithm>
+
+namespace muster::gossip {
+namespace {
+
+constexpr std::uint64_t kGreetingBytes = 64;
+/// In the first byte of a frame: the size has eight bytes instead of one.
+constexpr std::uint8_t kLongFlag = 0x02;
+constexpr std::size_t kShortSizeBytes = 1;
+constexpr std::size_t kLongSizeBytes = 8;
+constexpr unsigned kByteBits = 8;
+
+}  // namespace
+
+ZmtpFrames::ZmtpFrames(std::size_t frame_bytes_max)
+    : frame_bytes_max_(frame_bytes_max), body_left_(kGreetingBytes) {}
+
+/// False if the header is whole and its frame too large.
+bool ZmtpFrames::take_header(std::uint8_t byte) {
+  size_ = size_ << kByteBits | byte;
+  if (--header_left_ == 0) {
+    body_left_ = size_;
+    return size_ <= frame_bytes_max_;
+  }
+  return true;
+}
+
+std::optional<std::size_t> ZmtpFrames::pass(std::string_view bytes,
+                                            const std::function<bool()>& may_begin) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    if (body_left_ > 0) {
+      const std::uint64_t part = std::min<std::uint64_t>(body_left_, bytes.size() - at);
+      body_left_ -= part;
+      at += part;
+      continue;
+    }
+    const auto byte = static_cast<std::uint8_t>(bytes[at]);
+    if (header_left_ > 0) {
+      if (!take_header(byte)) {
+        return std::nullopt;
+      }
+    } else {
+      if (is_handshake_over_ && !may_begin()) {
+        return at;
+      }
+      is_handshake_over_ = true;
+      size_ = 0;
+      header_left_ = (byte & kLongFlag) != 0 ? kLongSizeBytes : kShortSizeBytes;
+    }
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace muster::gossip
