@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gossip/edge/connection_mark.h"
+#include "gossip/base/check.h"
 
 namespace muster::gossip {
 namespace {
@@ -42,56 +42,33 @@ std::size_t connections_of_logins_max() {
                                  kConnectionsOfLoginsMax);
 }
 
-void LoginConnections::on_accepted(int fd) {
-  const std::lock_guard lock(mutex_);
-  forget(fd);
-  const ConnectionMark mark(fd);
-  const auto uid = options_.uid_of(fd);
-  if (!uid.has_value() || !is_limited_login(*uid, options_.own)) {
-    return;
+bool LoginConnections::take(std::uint32_t uid) {
+  if (!is_limited_login(uid, options_.own)) {
+    return true;
   }
-  const auto known = counts_.find(*uid);
-  if (uids_.size() >= options_.of_all ||
-      (known != counts_.end() && known->second >= options_.of_one)) {
-    mark.end();
-    ++ended_;
-    return;
+  if (size_ >= options_.of_all || size_of(uid) >= options_.of_one) {
+    return false;
   }
-  uids_.emplace(fd, *uid);
-  ++counts_[*uid];
+  ++size_;
+  ++counts_[uid];
+  return true;
 }
 
-void LoginConnections::on_ended(int fd) {
-  const std::lock_guard lock(mutex_);
-  forget(fd);
-}
-
-void LoginConnections::forget(int fd) {
-  const auto gone = uids_.find(fd);
-  if (gone == uids_.end()) {
+void LoginConnections::give_back(std::uint32_t uid) {
+  if (!is_limited_login(uid, options_.own)) {
     return;
   }
-  const auto count = counts_.find(gone->second);
+  const auto count = counts_.find(uid);
+  CHECK(count != counts_.end());
+  --size_;
   if (--count->second == 0) {
     counts_.erase(count);
   }
-  uids_.erase(gone);
-}
-
-std::size_t LoginConnections::size() const {
-  const std::lock_guard lock(mutex_);
-  return uids_.size();
 }
 
 std::size_t LoginConnections::size_of(std::uint32_t uid) const {
-  const std::lock_guard lock(mutex_);
   const auto known = counts_.find(uid);
   return known == counts_.end() ? 0 : known->second;
-}
-
-std::uint64_t LoginConnections::ended() const {
-  const std::lock_guard lock(mutex_);
-  return ended_;
 }
 
 }  // namespace muster::gossip

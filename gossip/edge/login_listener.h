@@ -1,7 +1,7 @@
 #pragma once
-// LoginListener is a listening unix socket that other logins of the machine may connect to. libzmq
-// gets copies of its descriptor to accept on; meanwhile and between two transports a client waits
-// in the kernel. It owns one descriptor and its path, and never blocks. Used by one thread.
+// LoginListener is a listening unix socket that other logins of the machine may connect to. A
+// LoginRelay accepts at copies of its descriptor; between two of them a client waits in the kernel.
+// LoginListener owns one descriptor and its path, and never blocks. Used by one thread.
 
 #include <sys/types.h>
 

@@ -7,7 +7,6 @@
 namespace muster::gossip {
 namespace {
 
-constexpr Duration kInterval = Duration(std::chrono::seconds(1)) / LoginPace::kMessagesASecond;
 /// Between two walks over all logins.
 constexpr Duration kForgetPeriod = std::chrono::seconds(1);
 
@@ -25,11 +24,12 @@ bool LoginPace::take(std::uint32_t uid, Instant now) {
     }
     known = due_.emplace(uid, now).first;
   }
+  const Duration interval = Duration(std::chrono::seconds(1)) / rate_.per_second;
   const Instant due = std::max(known->second, now);
-  if (due > now + (kBurst - 1) * kInterval) {
+  if (due > now + (rate_.burst - 1) * interval) {
     return false;
   }
-  known->second = due + kInterval;
+  known->second = due + interval;
   return true;
 }
 

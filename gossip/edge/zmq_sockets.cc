@@ -32,6 +32,8 @@ constexpr int kInQueue = 32;
 /// The same of a connection of the CLI, which has one question open: 512 logins that send without
 /// end may fill 1 GiB with this, and 16 GiB with kInQueue.
 constexpr int kCliQueue = 2;
+/// Dials of the CLI that wait in the kernel: all that the relay for other logins may have open.
+constexpr int kCliBacklog = 512;
 /// Bytes that CURVE adds to a frame. libzmq's limit of size counts them.
 constexpr std::size_t kCurveBytes = 33;
 /// Limit of the libzmq sockets in the context, monitors included; connections do not count.
@@ -91,9 +93,7 @@ Channel channel_of(std::size_t index) {
   return index == kBulkIn || index == kBulkOut ? Channel::kBulk : Channel::kControl;
 }
 
-ZmqSockets::ZmqSockets()
-    : logins_({geteuid(), kConnectionsOfLoginMax, connections_of_logins_max()}),
-      context_(kIoThreads, kSocketsMax) {}
+ZmqSockets::ZmqSockets() : context_(kIoThreads, kSocketsMax) {}
 
 ZmqSockets::~ZmqSockets() {
   for (zmq::socket_t& socket : sockets_) {
@@ -116,17 +116,12 @@ Status ZmqSockets::open(const ZmqTransport::Options& options, const AdmittedKeys
       lock(index, options.link);
       zap_->watch(sockets_[index]);
     }
-    zap_->watch_logins(sockets_[kCli], logins_);
     zap_->start();
     for (std::size_t place = 0; place < kWaitedCount; ++place) {
       places_[place].fd = socket_at(place).get(zmq::sockopt::fd);
     }
     const Status listens = options.listens ? listen_on(options) : ok();
-    const Status bound = listens ? bind_cli(options.ipc_path) : listens;
-    if (bound && options.logins != nullptr) {
-      accept_logins(*options.logins);
-    }
-    return bound;
+    return listens ? bind_cli(options.ipc_path) : listens;
   } catch (const zmq::error_t& error) {
     return Error{ErrorCode::kIo, std::string("cannot open the transport: ") + error.what()};
   }
@@ -141,6 +136,9 @@ void ZmqSockets::make_socket(SocketIndex index) {
   socket.set(zmq::sockopt::handshake_ivl, is_out(index) ? kOutHandshakeMs : kHandshakeMs);
   socket.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
   socket.set(zmq::sockopt::rcvhwm, index == kCli ? kCliQueue : kInQueue);
+  if (index == kCli) {
+    socket.set(zmq::sockopt::backlog, kCliBacklog);
+  }
   socket.set(zmq::sockopt::affinity, index == kCli   ? kCliThread
                                      : is_out(index) ? kOutThread
                                                      : kInThread);
@@ -278,28 +276,6 @@ bool ZmqSockets::renew_cli(const std::string& path) {
     is_cli_bound_ = false;
   }
   return false;
-}
-
-/// With a descriptor of ours libzmq neither makes nor removes the path. The bind cannot fail: there
-/// is no address to take.
-void ZmqSockets::accept_logins(const LoginListener& listener) {
-  if (!listener.is_open() || listener.edition() == logins_edition_) {
-    return;
-  }
-  const int fd = listener.copy();
-  if (fd < 0) {
-    return;
-  }
-  zmq::socket_t& socket = sockets_[kCli];
-  const std::string address = "ipc://" + listener.path();
-  places_[kCli].touched = true;
-  if (logins_edition_ != 0) {
-    zmq_unbind(socket.handle(), address.c_str());
-  }
-  socket.set(zmq::sockopt::use_fd, fd);
-  CHECK(zmq_bind(socket.handle(), address.c_str()) == 0);
-  socket.set(zmq::sockopt::use_fd, -1);
-  logins_edition_ = listener.edition();
 }
 
 bool ZmqSockets::connect(Channel channel, const std::string& id, const Endpoint& peer,

@@ -18,8 +18,6 @@
 #include "gossip/edge/accepted_connections.h"
 #include "gossip/edge/admitted_keys.h"
 #include "gossip/edge/link_keys.h"
-#include "gossip/edge/login_connections.h"
-#include "gossip/edge/login_listener.h"
 #include "gossip/edge/tcp_listener.h"
 #include "gossip/edge/zmq_transport.h"
 #include "gossip/edge/zmq_zap.h"
@@ -83,10 +81,6 @@ class ZmqSockets {
   /// because libzmq removes the path when it unbinds, in a thread of its own. True if the socket is
   /// there again.
   bool renew_cli(const std::string& path);
-  /// Has the socket of the CLI accept at `listener`, too, and no longer at copies of it that it had
-  /// before. The caller calls it about once a second. Without a descriptor the next call tries
-  /// again.
-  void accept_logins(const LoginListener& listener);
 
   /// Dials with the key `own` a peer that has to prove `expected`. False if libzmq refuses at once:
   /// there is no descriptor, or no such address. `id` is never used again.
@@ -105,7 +99,6 @@ class ZmqSockets {
   bool may_have_events(Channel channel) const;
   ZmqZap::Refused refused() const { return zap_.has_value() ? zap_->refused() : ZmqZap::Refused(); }
   std::uint64_t ended_unfinished() const { return accepted_.ended_unfinished(); }
-  std::uint64_t ended_logins() const { return logins_.ended(); }
   std::vector<std::string> take_plain_peers() { return zap_->take_plain_peers(); }
 
  private:
@@ -137,9 +130,7 @@ class ZmqSockets {
 
   std::optional<FileId> cli_file_;
   bool is_cli_bound_ = false;
-  std::uint64_t logins_edition_ = 0;  ///< Of the listener for logins that is bound; 0 = none.
   AcceptedConnections accepted_;
-  LoginConnections logins_;
   zmq::context_t context_;
   std::optional<ZmqZap> zap_;  ///< Ends after the sockets it watches, before the context.
   std::array<zmq::socket_t, kSocketCount> sockets_;

@@ -10,7 +10,7 @@
 #include "gossip/edge/admitted_keys.h"
 #include "gossip/edge/boot_clock.h"
 #include "gossip/edge/connection_mark.h"
-#include "gossip/edge/login_pace.h"
+#include "gossip/edge/login_relay.h"
 #include "gossip/edge/proof_text.h"
 #include "gossip/edge/route_table.h"
 #include "gossip/edge/zmq_links.h"
@@ -27,6 +27,13 @@ using std::chrono::milliseconds;
 class ZmqTransport::Impl {
  public:
   explicit Impl(Options options) : options_(std::move(options)), routes_(options_.routes_max) {}
+  ~Impl() {
+    if (relay_ != nullptr) {
+      relay_->accept_no_more();
+    }
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   Status open();
   Endpoint listening(Channel channel) const { return sockets_.listening(channel); }
@@ -44,6 +51,7 @@ class ZmqTransport::Impl {
 
  private:
   void try_rekey();
+  void accept_logins();
   Instant next_deadline() const { return std::min(links_.next_deadline(), rekey_at_); }
   bool read_message(std::size_t index, std::vector<TransportInput>& inputs,
                     std::size_t& bytes_read);
@@ -52,6 +60,7 @@ class ZmqTransport::Impl {
 
   Options options_;
   AdmittedKeys keys_;
+  std::unique_ptr<LoginRelay> relay_;  ///< Ends after the sockets: it passes their last answers on.
   ZmqSockets sockets_;
   Stats stats_;
   ZmqLinks links_{options_, keys_, sockets_, stats_};
@@ -62,14 +71,34 @@ class ZmqTransport::Impl {
   Instant rekey_at_ = kNever;          ///< When to try it again.
   Instant rekey_after_ = kLongAgo;     ///< The earliest time of the next rekey.
   Instant cli_look_at_{};
-  LoginPace logins_{geteuid()};
 };
 
 Status ZmqTransport::Impl::open() {
   if (!options_.link.are_keys() || (options_.ticket.has_value() && !options_.ticket->are_keys())) {
     return Error{ErrorCode::kInvalid, "the transport was given no keys for its links"};
   }
-  return sockets_.open(options_, keys_);
+  const Status opened = sockets_.open(options_, keys_);
+  if (opened) {
+    accept_logins();
+  }
+  return opened;
+}
+
+/// Without a descriptor the next call tries again.
+void ZmqTransport::Impl::accept_logins() {
+  if (options_.logins == nullptr || !options_.logins->is_open() || options_.ipc_path.empty()) {
+    return;
+  }
+  if (relay_ == nullptr) {
+    const std::uint32_t own = geteuid();
+    auto relay = LoginRelay::start(
+        {options_.ipc_path, own, {own, kConnectionsOfLoginMax, connections_of_logins_max()}});
+    if (!relay) {
+      return;
+    }
+    relay_ = std::move(*relay);
+  }
+  relay_->accept_at(*options_.logins);
 }
 
 const ZmqTransport::Stats& ZmqTransport::Impl::stats() {
@@ -79,7 +108,10 @@ const ZmqTransport::Stats& ZmqTransport::Impl::stats() {
   stats_.refused_malformed = refused.malformed;
   stats_.refused_early_tickets = refused.early_tickets;
   stats_.ended_unfinished = sockets_.ended_unfinished();
-  stats_.ended_logins = sockets_.ended_logins();
+  if (relay_ != nullptr) {
+    stats_.refused_logins = relay_->stats().refused;
+    stats_.held_logins = relay_->stats().held;
+  }
   return stats_;
 }
 
@@ -173,9 +205,7 @@ std::vector<TransportInput> ZmqTransport::Impl::take_inputs() {
   if (boot_now() >= cli_look_at_) {
     cli_look_at_ = boot_now() + kCliLookPeriod;
     stats_.cli_renewed += sockets_.renew_cli(options_.ipc_path) ? 1U : 0U;
-    if (options_.logins != nullptr) {
-      sockets_.accept_logins(*options_.logins);
-    }
+    accept_logins();
   }
   std::vector<TransportInput> inputs = links_.take_events(boot_now());
   std::size_t silent = 0;
@@ -213,13 +243,8 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
   bytes_read += message.bytes.size();
   Received received{Route(), channel_of(index), std::move(message.bytes)};
   received.at = boot_now();
-  const int fd = message.fd;
   if (!attribute(index, message, received)) {
     ++stats_.dropped_unproven;
-  } else if (index == kCli && !logins_.take(received.sender.uid, received.at)) {
-    // Dropped alone, a flood would cost as much as before.
-    ++stats_.dropped_logins;
-    ConnectionMark(fd).end();
   } else {
     inputs.push_back(std::move(received));
   }

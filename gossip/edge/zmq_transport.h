@@ -23,8 +23,8 @@
 //
 // Inbound handshakes run on an io thread of their own: even a flood of them delays none of our
 // dials and probes. At most kUnfinishedMax are under way (accepted_connections.h); tickets are let
-// in at a pace (join_pace.h). Logins have an io thread, too, and limits (login_connections.h,
-// login_pace.h): a message beyond the pace is dropped, and its connection ends.
+// in at a pace (join_pace.h). The CLI
+// has an io thread, too. Other logins reach it through a LoginRelay, which limits them.
 //
 // How a link ends:
 //   refused  the peer's kernel answered with a reset and no process listens (within milliseconds)
@@ -95,8 +95,8 @@ class ZmqTransport {
     std::optional<LinkKeys> previous_link{};
     std::optional<LinkKeys> ticket;  ///< For DialWith{kTicket}.
     std::string ipc_path;            ///< Unix socket of the CLI, of mode 0600. "" = no socket.
-    /// Where other logins come in, too; outlives the transport, which takes up each renewal of it
-    /// within kCliLookPeriod. nullptr, or not open = nowhere.
+    /// Where other logins come in (login_relay.h); outlives the transport, which takes up each
+    /// renewal of it within kCliLookPeriod. nullptr, or not open = nowhere.
     const LoginListener* logins = nullptr;
     /// Limit of the wait at the end for answers to the CLI that are on their way.
     Duration last_answers{0};
@@ -142,8 +142,8 @@ class ZmqTransport {
         0;                               ///< More a second from one address than JoinPace lets in.
     std::uint64_t ended_unfinished = 0;  ///< Handshakes beyond kUnfinishedMax.
     std::uint64_t refused_by_peer = 0;   ///< Our own dials whose key the peer does not admit.
-    std::uint64_t ended_logins = 0;      ///< Connections of logins beyond their limit.
-    std::uint64_t dropped_logins = 0;    ///< Messages of logins beyond their pace.
+    std::uint64_t refused_logins = 0;    ///< Connections of logins beyond their limit or pace.
+    std::uint64_t held_logins = 0;       ///< Times that a login waited for its pace of messages.
     std::uint64_t cli_renewed = 0;       ///< Times the CLI's socket was removed and made again.
     std::uint64_t rekeys = 0;
     std::uint64_t rekeys_put_off = 0;  ///< Tries that found no descriptor, or came too early.

@@ -83,13 +83,6 @@ void ZmqZap::watch(zmq::socket_t& listener) {
                                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL));
 }
 
-void ZmqZap::watch_logins(zmq::socket_t& listener, LoginConnections& connections) {
-  CHECK(!thread_.joinable() && !logins_.has_value());
-  zmq::socket_t monitor =
-      make_monitor(listener, "accepted-logins", ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED);
-  logins_.emplace(LoginWatch{connections, std::move(monitor)});
-}
-
 zmq::socket_t ZmqZap::make_monitor(zmq::socket_t& listener, const std::string& name, int kinds) {
   const std::string address = "inproc://" + name;
   if (zmq_socket_monitor(listener.handle(), address.c_str(), kinds) != 0) {
@@ -121,9 +114,6 @@ void ZmqZap::run() {
   for (zmq::socket_t& monitor : monitors_) {
     items.push_back({monitor.handle(), 0, ZMQ_POLLIN, 0});
   }
-  if (logins_.has_value()) {
-    items.push_back({logins_->monitor.handle(), 0, ZMQ_POLLIN, 0});
-  }
   for (;;) {
     zmq_poll(items.data(), static_cast<int>(items.size()), -1);
     if (items[0].revents != 0) {
@@ -134,8 +124,6 @@ void ZmqZap::run() {
     for (std::size_t listener = 0; listener < monitors_.size(); ++listener) {
       for (int i = 0; i < kPerTurn && read_event(listener); ++i) {
       }
-    }
-    for (int i = 0; i < kPerTurn && read_login_event(); ++i) {
     }
   }
 }
@@ -209,20 +197,6 @@ bool ZmqZap::read_event(std::size_t listener) {
       break;
     default:
       break;
-  }
-  return true;
-}
-
-/// False if there is no event.
-bool ZmqZap::read_login_event() {
-  const auto word = logins_.has_value() ? next_word(logins_->monitor) : std::nullopt;
-  if (!word.has_value()) {
-    return false;
-  }
-  if (word->kind == ZMQ_EVENT_ACCEPTED) {
-    logins_->connections.on_accepted(word->value);
-  } else if (word->kind == ZMQ_EVENT_DISCONNECTED) {
-    logins_->connections.on_ended(word->value);
   }
   return true;
 }

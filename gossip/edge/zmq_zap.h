@@ -3,13 +3,11 @@
 // (ZAP, ZeroMQ RFC 27) in a thread of its own, by the admitted keys. ZmqZap accepts a connection
 // that proves an admitted key, with the User-Id of gossip/edge/proof_text.h, and refuses all
 // others. Sockets that enforce the domain refuse all connections if no ZmqZap answers. The same
-// thread reads the events of the sockets that hosts and logins come in on: a socket has one
-// monitor.
+// thread reads the events of the sockets that hosts come in on: a socket has one monitor.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +17,6 @@
 #include "gossip/edge/accepted_connections.h"
 #include "gossip/edge/admitted_keys.h"
 #include "gossip/edge/join_pace.h"
-#include "gossip/edge/login_connections.h"
 #include "gossip/edge/plain_peers.h"
 
 namespace muster::gossip {
@@ -49,9 +46,6 @@ class ZmqZap {
   /// its events: the first socket is listener 0, the next one 1. Call it before start() and before
   /// the socket is bound. Throws zmq::error_t.
   void watch(zmq::socket_t& listener);
-  /// Tells `connections`, which outlives this, the events of the socket of the CLI. Call it once,
-  /// before start() and before the socket is bound. Throws zmq::error_t.
-  void watch_logins(zmq::socket_t& listener, LoginConnections& connections);
   void start();
   Refused refused() const;
   /// The addresses of peers without keys that no earlier call returned.
@@ -62,14 +56,8 @@ class ZmqZap {
   bool answer_one();
   /// The frames of the answer, behind the version, to the frames of a question.
   std::vector<std::string> decide(const std::vector<std::string>& request);
-  struct LoginWatch {
-    LoginConnections& connections;
-    zmq::socket_t monitor;
-  };
-
   zmq::socket_t make_monitor(zmq::socket_t& listener, const std::string& name, int kinds);
   bool read_event(std::size_t listener);
-  bool read_login_event();
   void on_failure(std::size_t listener, std::uint32_t reason);
   void on_ended(std::size_t listener, int fd);
 
@@ -78,7 +66,6 @@ class ZmqZap {
   AcceptedConnections& connections_;
   zmq::socket_t questions_;
   std::vector<zmq::socket_t> monitors_;  ///< By listener.
-  std::optional<LoginWatch> logins_;
   std::atomic<std::uint64_t> unknown_key_ = 0;
   std::atomic<std::uint64_t> no_curve_ = 0;
   std::atomic<std::uint64_t> malformed_ = 0;

@@ -151,8 +151,8 @@ void EventLoop::tell_refused() {
   const std::uint64_t early = news(&Stats::refused_early_tickets);
   const std::uint64_t unfinished = news(&Stats::ended_unfinished);
   const std::uint64_t unproven = news(&Stats::dropped_unproven);
-  const std::uint64_t logins = news(&Stats::ended_logins);
-  const std::uint64_t messages = news(&Stats::dropped_logins);
+  const std::uint64_t logins = news(&Stats::refused_logins);
+  const std::uint64_t messages = news(&Stats::held_logins);
   const std::uint64_t all =
       unknown + plain + malformed + early + unfinished + unproven + logins + messages;
   if (all == 0 || boot_now() < tell_refused_at_) {
@@ -167,7 +167,7 @@ void EventLoop::tell_refused() {
               {"unfinished", std::to_string(unfinished)},
               {"no_longer_admitted", std::to_string(unproven)},
               {"too_many_of_a_login", std::to_string(logins)},
-              {"too_many_messages_of_a_login", std::to_string(messages)}}});
+              {"logins_held_back", std::to_string(messages)}}});
   told_refused_ = now;
   tell_refused_at_ = boot_now() + kRefusedPeriod;
   for (const std::string& address : parts_.transport->take_plain_peers()) {
@@ -344,8 +344,9 @@ void EventLoop::read_stats(const ReadStats& read) {
                             links.refused_malformed + links.refused_early_tickets);
   tell("links.sends_dropped", links.dropped_queue_full + links.dropped_no_route +
                                   links.dropped_link_ending + links.dropped_links_full);
-  tell("logins.connections_ended", links.ended_logins);
-  tell("logins.messages_dropped", links.dropped_logins + logins_.dropped());
+  tell("logins.connections_refused", links.refused_logins);
+  tell("logins.held_back", links.held_logins);
+  tell("logins.messages_dropped", logins_.dropped());
   tell("requests.strangers", parts_.node->notes().strangers());
   tell("requests.notes_dropped", parts_.node->notes().dropped());
   const crdt::HostStore::Stats& rows = parts_.node->store().stats();

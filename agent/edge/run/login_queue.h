@@ -19,10 +19,10 @@ namespace muster::agent {
 
 class LoginQueue {
  public:
-  /// Messages that wait, of all logins and of one: a name takes a millisecond, and a client has one
-  /// question open. Beyond, a message is dropped and counted.
-  static constexpr std::size_t kWaitingMax = 256;
-  static constexpr std::size_t kWaitingOfOneMax = 16;
+  /// Messages that wait, of all logins and of one: a name takes a millisecond, and each connection
+  /// of a login has one question open. Beyond, a message is dropped and counted.
+  static constexpr std::size_t kWaitingMax = 512;
+  static constexpr std::size_t kWaitingOfOneMax = 64;
   /// Bytes of all of them; a request has up to 1 MiB.
   static constexpr std::size_t kWaitingBytesMax = std::size_t{16} << 20;
 

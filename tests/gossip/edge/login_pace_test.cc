@@ -8,6 +8,7 @@ namespace muster::gossip {
 namespace {
 
 constexpr Instant kBegin{std::chrono::hours(1)};
+constexpr LoginPace::Rate kRate{100, 400};
 constexpr std::uint32_t kAgentUid = 900;
 constexpr std::uint32_t kAnnUid = 1000;
 constexpr std::uint32_t kBenUid = 1001;
@@ -22,30 +23,29 @@ std::int64_t taken(LoginPace& pace, std::uint32_t uid, Instant now, int tries = 
 }
 
 TEST(LoginPace, ALoginHasItsBurstAtOnceAndThenItsPace) {
-  LoginPace pace(kAgentUid);
-  EXPECT_EQ(taken(pace, kAnnUid, kBegin), LoginPace::kBurst);
-  EXPECT_EQ(taken(pace, kAnnUid, kBegin + std::chrono::seconds(1)), LoginPace::kMessagesASecond);
-  EXPECT_EQ(taken(pace, kAnnUid, kBegin + std::chrono::seconds(3)),
-            2 * LoginPace::kMessagesASecond);
-  EXPECT_EQ(taken(pace, kAnnUid, kBegin + std::chrono::minutes(1)), LoginPace::kBurst);
+  LoginPace pace(kAgentUid, kRate);
+  EXPECT_EQ(taken(pace, kAnnUid, kBegin), kRate.burst);
+  EXPECT_EQ(taken(pace, kAnnUid, kBegin + std::chrono::seconds(1)), kRate.per_second);
+  EXPECT_EQ(taken(pace, kAnnUid, kBegin + std::chrono::seconds(3)), 2 * kRate.per_second);
+  EXPECT_EQ(taken(pace, kAnnUid, kBegin + std::chrono::minutes(1)), kRate.burst);
 }
 
 TEST(LoginPace, OneLoginDoesNotHoldUpAnother) {
-  LoginPace pace(kAgentUid);
+  LoginPace pace(kAgentUid, kRate);
   taken(pace, kAnnUid, kBegin);
-  EXPECT_EQ(taken(pace, kBenUid, kBegin), LoginPace::kBurst);
+  EXPECT_EQ(taken(pace, kBenUid, kBegin), kRate.burst);
   EXPECT_EQ(taken(pace, kAnnUid, kBegin), 0);
 }
 
 TEST(LoginPace, RootAndTheOwnUserHaveNone) {
-  LoginPace pace(kAgentUid);
+  LoginPace pace(kAgentUid, kRate);
   EXPECT_EQ(taken(pace, 0, kBegin), 1000);
   EXPECT_EQ(taken(pace, kAgentUid, kBegin), 1000);
   EXPECT_EQ(pace.size(), 0U);
 }
 
 TEST(LoginPace, LoginsWithoutEndTakeNoMemory) {
-  LoginPace pace(kAgentUid);
+  LoginPace pace(kAgentUid, kRate);
   for (std::uint32_t uid = kAnnUid; uid < kAnnUid + 3 * LoginPace::kLoginsMax; ++uid) {
     pace.take(uid, kBegin);
   }
