@@ -1,6 +1,6 @@
-"""Nothing that is secret is seen where it has no business: seeds of keys and secrets of tickets and
-access tokens are searched for in files, logs, snapshots, arguments, environments, answers and on the
-wire."""
+"""Nothing that is secret is seen where it has no business: seeds of keys, of hosts and of an
+administrator, and secrets of tickets and access tokens are searched for in files, logs, snapshots,
+arguments, environments, answers and on the wire."""
 
 import base64
 import os
@@ -108,6 +108,26 @@ def forms_of(secret):
             base64.urlsafe_b64encode(secret).rstrip(b"=")}
 
 
+def config_home(lab):
+    return lab.directory / "config"
+
+
+def admin_key(lab):
+    """(seed, the lines of the key's file that hold it): OpenSSH's format has it in front of the second
+    copy of the public key, and in base64 it begins anywhere."""
+    lines = (config_home(lab) / "muster" / "admin_key").read_text().split("\n")
+    begin = next(i for i, line in enumerate(lines) if line.startswith("-----BEGIN")) + 1
+    end = next(i for i, line in enumerate(lines) if line.startswith("-----END"))
+    content = base64.b64decode("".join(lines[begin:end]))
+    public = (config_home(lab) / "muster" / "admin_key.pub").read_text().split()[1]
+    key = base64.b64decode(public)[-SEED_BYTES:]
+    at = content.rfind(key) - SEED_BYTES
+    width = len(lines[begin])
+    first, last = (letter * 4 // 3 // width for letter in (at, at + SEED_BYTES - 1))
+    return content[at:at + SEED_BYTES], {line.encode() for line in lines[begin + first:
+                                                                         begin + last + 1]}
+
+
 def texts(lab):
     """(where, bytes) of everything that a host keeps, says or is started with."""
     for path in sorted(lab.directory.rglob("*")):
@@ -123,8 +143,7 @@ def texts(lab):
                 yield f"`muster {' '.join(verb + more)}` on {agent.name}", (out + err).encode()
 
 
-def places(lab, secret, all_texts):
-    needles = forms_of(secret)
+def places(needles, all_texts):
     return [where for where, text in all_texts if any(needle in text for needle in needles)]
 
 
@@ -147,6 +166,7 @@ def join_by_stdin(agent, line):
 
 def make_cluster(lab):
     """Three founders, one host that may not vote and joins by stdin; a job of all of them."""
+    os.environ["XDG_CONFIG_HOME"] = str(config_home(lab))
     for name in "abc":
         lab[name].start()
     wait_for("a leader", lambda: (lab["a"].ask("quorum") or {}).get("leader"), 30)
@@ -180,6 +200,14 @@ def use_token(lab):
     return line
 
 
+def sign_orders(lab):
+    """Orders that must carry the administrator's signature, at a voter and at a host that passes them
+    on."""
+    for name, user in (("a", "ann"), ("d", "ben")):
+        wait_for(f"a signed order at {name}", lambda name=name, user=user: lab[name].cli(
+            "user", "add", user)[0] in (0, 7), 20)
+
+
 def has_snapshot(agent):
     """Of the whole state, the job among it."""
     path = agent.data / "raft" / "data.mdb"
@@ -210,29 +238,33 @@ def main():
     with Capture() as wire, Lab("abcd", base_port=BASE_PORT) as lab:
         plain = make_cluster(lab)
         token = use_token(lab)
+        sign_orders(lab)
         make_snapshots(lab)
         founding = (lab.directory / "founding.ticket").read_text()
         hosts = (lab.directory / "hosts.ticket").read_text()
         check_modes(lab)
         all_texts = list(texts(lab))
-        secrets = {f"the secret of the {name} ticket": (secret_of_ticket(line), set())
+        secrets = {f"the secret of the {name} ticket": (forms_of(secret_of_ticket(line)), set())
                    for name, line in (("founding", founding), ("hosts'", hosts), ("one-use", plain))}
-        secrets["the secret of the access token"] = (secret_of_ticket(token), set())
+        secrets["the secret of the access token"] = (forms_of(secret_of_ticket(token)), set())
+        seed, lines = admin_key(lab)
+        secrets["the administrator's key"] = (forms_of(seed) | lines, {"config/muster/admin_key"})
         authority = seeds_of(lab["a"])[2]
         for agent in lab.live():
             identity, link, its_authority = seeds_of(agent)
             home = {f"{agent.name}/id/data.mdb"}
-            secrets[f"the identity seed of {agent.name}"] = (identity, home)
-            secrets[f"the link seed of {agent.name}"] = (link, home)
+            secrets[f"the identity seed of {agent.name}"] = (forms_of(identity), home)
+            secrets[f"the link seed of {agent.name}"] = (forms_of(link), home)
             if (its_authority == authority) != (agent.name != "d"):
                 raise Failure(f"the authority's secret is not with voters alone: {agent.name}")
-        secrets["the authority's seed"] = (authority, {f"{n}/id/data.mdb" for n in "abc"})
-        for what, (secret, homes) in secrets.items():
-            found = set(places(lab, secret, all_texts))
+        secrets["the authority's seed"] = (
+            forms_of(authority), {f"{n}/id/data.mdb" for n in "abc"})
+        for what, (needles, homes) in secrets.items():
+            found = set(places(needles, all_texts))
             if not homes <= found:
                 raise Failure(f"{what} is not found where it lies: the search is blind")
             seen += [f"{what}: {where}" for where in sorted(found - homes)]
-            seen += [f"{what}: on the wire"] if wire.holds(secret) else []
+            seen += [f"{what}: on the wire"] if any(map(wire.holds, needles)) else []
         for line in (founding, hosts, plain, token):
             seen += [f"a secret line: {where}" for where, text in all_texts
                      if line.strip().encode() in text]
