@@ -1,5 +1,6 @@
 #include "scheduler/leader/client_ledger.h"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,7 +95,24 @@ void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
     output.refuse(fact.request, ErrorCode::kImpossible, std::move(why_not));
     return;
   }
-  propose(step, proposals, fact);
+  if (is_in_time(step, fact.request, fact.by)) {
+    propose(step, proposals, fact);
+  }
+}
+
+/// Takes one change of the subject. False, and the request is refused, if it came too early.
+bool ClientLedger::is_in_time(const StepContext& step, std::uint64_t request, const Subject& by) {
+  const std::optional<Duration> wait = pace_.take(step.config.changes, by, step.now);
+  if (wait.has_value()) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(*wait).count();
+    const ChangeLimits::Rate& own = step.config.changes.of_user;
+    step.output.refuse(request, ErrorCode::kUnavailable,
+                       "too many changes, of you or of all users (each may make " +
+                           std::to_string(own.burst) + " at once and " +
+                           std::to_string(own.per_second) + " a second): repeat it after " +
+                           std::to_string(ms) + " ms");
+  }
+  return !wait.has_value();
 }
 
 /// The same job is on its way: its entry answers this request as well.
@@ -132,6 +150,11 @@ void ClientLedger::propose(const StepContext& step, Proposals& proposals,
 void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
   if (request_count_ >= kRequestsMax) {
     step.output.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
+    return;
+  }
+  const Subject& by =
+      std::visit([](const auto& order) -> const Subject& { return order.by; }, fact.order);
+  if (!is_in_time(step, fact.request, by)) {
     return;
   }
   if (auto* fence = std::get_if<entry::Fence>(&fact.order)) {

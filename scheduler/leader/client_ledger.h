@@ -4,6 +4,8 @@
 // at once if it is refused or its key has a job already. The log knows no requests: those that wait
 // when the leadership ends get kUnknown, and the client asks again under its key.
 //
+// Beyond its pace (change_pace.h) a user's change is refused, and the text tells when to repeat it.
+//
 // Invariants: each request that was taken is answered once; no more than kRequestsMax wait, and
 // their submits weigh no more than kSubmitBytesMax.
 
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "gossip/base/time.h"
+#include "scheduler/access/change_pace.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/outputs.h"
 #include "scheduler/leader/proposals.h"
@@ -66,12 +69,14 @@ class ClientLedger {
   void join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
             input::ClientSubmit& fact);
   void propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact);
+  bool is_in_time(const StepContext& step, std::uint64_t request, const Subject& by);
 
   Instant ready_since_;
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
   std::size_t submit_bytes_ = 0;                  ///< Of these.
   std::map<ProposalName, std::deque<std::uint64_t>> orders_;  ///< Their requests.
   std::size_t request_count_ = 0;                             ///< Of both.
+  ChangePace pace_;
 };
 
 }  // namespace muster::scheduler

@@ -9,6 +9,7 @@
 #include "gossip/base/result.h"
 #include "gossip/base/signing.h"
 #include "gossip/base/time.h"
+#include "scheduler/access/change_pace.h"
 
 namespace muster::scheduler {
 
@@ -35,6 +36,7 @@ struct SchedulerConfig {
   Duration propose_again = std::chrono::seconds(5);
   /// A round that is not answered after this long is asked for again.
   Duration round_again = std::chrono::seconds(1);
+  ChangeLimits changes{};
   /// Verifies the signatures of persons. Null: no signature counts.
   std::shared_ptr<const gossip::Verifier> verifier{};
   Status validate() const;

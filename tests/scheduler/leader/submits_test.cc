@@ -30,5 +30,33 @@ TEST_F(OneLeader, ASubmitThatTheLogMayHoldTwiceIsNotSurelyRefused) {
   EXPECT_TRUE(scheduler.state().job_of_key("a").has_value()) << "accepted after all";
 }
 
+TEST_F(OneLeader, AUsersChangesBeyondThePaceAreRefusedBeforeTheLog) {
+  const Subject ann{"ann@login", "ann", HostId(), AccessTokenId(), std::nullopt};
+  const Subject ben{"ben@login", "ben", HostId(), AccessTokenId(), std::nullopt};
+  const ChangeLimits::Rate rate = SchedulerConfig().changes.of_user;
+  const auto last_error = [&] { return replies.back().error.value_or(Error{ErrorCode::kIo, ""}); };
+  const auto submit_as = [&](const Subject& by, const std::string& key) {
+    give(input::ClientSubmit{++request, key, spec_of(1), by});
+  };
+  for (std::int64_t i = 0; i < rate.burst; ++i) {
+    give(input::ClientOrder{++request, entry::Cancel{JobId(7), ann}});
+  }
+  EXPECT_NE(last_error().code, ErrorCode::kUnavailable);
+  commit = false;
+  pending.clear();
+  give(input::ClientOrder{++request, entry::Cancel{JobId(7), ann}});
+  EXPECT_EQ(last_error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(last_error().text.find("repeat it after 10 ms"), std::string::npos)
+      << last_error().text;
+  submit_as(ann, "a");
+  EXPECT_EQ(last_error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(pending.empty()) << "none came into the log";
+  submit_as(ben, "b");
+  EXPECT_EQ(pending.size(), 1U);
+  now += std::chrono::milliseconds(10);
+  submit_as(ann, "a");
+  EXPECT_EQ(pending.size(), 2U);
+}
+
 }  // namespace
 }  // namespace muster::scheduler
