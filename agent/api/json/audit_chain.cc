@@ -1,4 +1,4 @@
-#include "agent/front/audit_chain.h"
+#include "agent/api/json/audit_chain.h"
 
 #include <charconv>
 

@@ -1,6 +1,6 @@
 // Goal: a file of the audit shows every change but a cut of its end.
 
-#include "agent/front/audit_chain.h"
+#include "agent/api/json/audit_chain.h"
 
 #include <string>
 #include <vector>
