@@ -34,4 +34,27 @@ std::string audit_json(const AuditPage& page, const Response& answer) {
                      answer);
 }
 
+std::string audit_members(const AuditInfo& line) {
+  Json view = audit_view(line);
+  view.erase("audit_number");
+  const std::string object = dump(view);
+  return object.substr(1, object.size() - 2);
+}
+
+std::string audit_files_json(const std::vector<AuditFileReport>& files) {
+  Json views = Json::array();
+  for (const AuditFileReport& file : files) {
+    views.push_back({{"path", file.path},
+                     {"line_count", file.lines},
+                     {"lines_missing", file.missing},
+                     {"first_unix_ms", number_or_null(file.first_unix_ms)},
+                     {"last_unix_ms", number_or_null(file.last_unix_ms)},
+                     {"last_audit_number", number_or_null(file.end.number)},
+                     {"last_digest", file.end.number == 0 ? Json(nullptr) : Json(file.end.digest)},
+                     {"wrong_line", number_or_null(file.wrong_line)},
+                     {"why", text_or_null(file.why)}});
+  }
+  return dump({{"audit_files", views}});
+}
+
 }  // namespace muster::agent

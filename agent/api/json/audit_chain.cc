@@ -56,6 +56,12 @@ std::string chain_line(const ChainEnd& before, std::uint64_t number, std::string
   return line;
 }
 
+std::optional<ChainEnd> end_of_line(const gossip::Verifier& verifier, std::string_view line) {
+  const std::optional<Head> head = head_of(line);
+  return head.has_value() ? std::optional(ChainEnd{head->number, chain_hex(verifier.sha256(line))})
+                          : std::nullopt;
+}
+
 std::string ChainReader::take(std::string_view line) {
   const std::optional<Head> head = head_of(line);
   if (!head.has_value()) {

@@ -30,6 +30,8 @@ ChainEnd chain_begin();
 /// The line without its line feed. `rest`: the other members of the object, without braces, as
 /// `"user":"ann"`; it may be "".
 std::string chain_line(const ChainEnd& before, std::uint64_t number, std::string_view rest);
+/// The end of a file whose last line is `line`; nullopt if that is no line of such a file.
+std::optional<ChainEnd> end_of_line(const gossip::Verifier& verifier, std::string_view line);
 
 class ChainReader {
  public:

@@ -5,7 +5,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 273> kFields = {{
+constexpr std::array<JsonField, 281> kFields = {{
     {"access_token", "string",
      "First 8 hex digits of the number of an access token; null: the client asks as a login."},
     {"access_tokens", "objects", "Access tokens, open or expired."},
@@ -27,6 +27,7 @@ constexpr std::array<JsonField, 273> kFields = {{
     {"attempt", "integer", "Number of the attempt, from 1; null: none yet."},
     {"attempts", "objects", "Attempts that are still kept."},
     {"audit", "objects", "Changes and refusals of persons, the oldest first."},
+    {"audit_files", "objects", "Audit files that were checked, in the order of the command line."},
     {"audit_number", "integer", "Number of the line; it counts up and is never used again."},
     {"authority_number", "integer",
      "Number of the authority that signs the membership list, or signed the record of the host, "
@@ -93,6 +94,7 @@ constexpr std::array<JsonField, 273> kFields = {{
     {"first_audit_number", "integer",
      "Number of the oldest line that is kept; null: no line is kept."},
     {"first_rank", "integer", "Number of the first rank on that host."},
+    {"first_unix_ms", "ms since 1970", "Time of the first line; null: no line has a time."},
     {"fits_now", "integer", "GPUs, or ranks of a job without GPUs, with which it would start now."},
     {"founders", "integer", "Hosts that found the cluster together."},
     {"founders_met", "integer", "Founders that have joined so far."},
@@ -175,7 +177,10 @@ constexpr std::array<JsonField, 273> kFields = {{
     {"last", "integer", "Number of the last task."},
     {"last_audit_number", "integer",
      "Number of the newest line, listed or not; null: there is no line."},
+    {"last_digest", "string",
+     "Digest of the last line that fits, 64 hex digits; null: there is no line."},
     {"last_sequence", "integer", "Sequence number of the last event listed."},
+    {"last_unix_ms", "ms since 1970", "Time of the last line that fits; null: no line has a time."},
     {"leader", "string", "Name of the leader; null: no leader is known."},
     {"leader_id", "string", "Id of the leader; null: no leader is known."},
     {"leads", "string", "Host that was asked to lead; null if the command named none."},
@@ -184,6 +189,8 @@ constexpr std::array<JsonField, 273> kFields = {{
     {"level", "string", "Level of the event: info, warn or alarm."},
     {"line", "string",
      "The ticket or access token, a secret; null: it is in `file`, or is not shown."},
+    {"line_count", "integer", "Lines of the file, up to the first wrong one."},
+    {"lines_missing", "integer", "Lines of the audit that the file says it does not have."},
     {"lost_bytes", "bytes", "Output that the disk did not take."},
     {"lost_events", "integer", "Events that are no longer kept."},
     {"made_for", "string", "Name of the access token, as its maker gave it."},
@@ -217,6 +224,7 @@ constexpr std::array<JsonField, 273> kFields = {{
     {"pack", "string", "Closeness that the job requires: island, host, rack, spine or any."},
     {"pack_wait_ms", "ms",
      "Time after which closeness is only preferred; null: it stays required."},
+    {"path", "string", "Path of the file, as the command line names it."},
     {"patience_ms", "ms", "Time for which the gang waits for a silent host."},
     {"places", "objects", "Hosts that the job would get, in the order of its ranks."},
     {"places_more", "integer", "Hosts that are not listed."},
@@ -322,6 +330,8 @@ constexpr std::array<JsonField, 273> kFields = {{
     {"within", "string", "Closeness: island, host, rack, spine or any."},
     {"would_fit_with", "strings", "Changes of the request with which the job would fit now."},
     {"would_start", "integers or strings", "Jobs whose end would start this one now."},
+    {"wrong_line", "integer",
+     "First line that is wrong, counted from 1; null: there is no such line."},
 }};
 
 }  // namespace
