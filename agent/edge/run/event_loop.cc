@@ -13,6 +13,7 @@
 #include "agent/edge/event_log.h"
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/supervisor/output_file.h"
+#include "agent/front/audit_model.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {
@@ -80,6 +81,7 @@ EventLoop::End EventLoop::run() {
       drain();
       account_.took(Work::kTick);
     }
+    feed_audit();
   }
   return *end_;
 }
@@ -90,16 +92,20 @@ void EventLoop::wait(Instant deadline) {
                          : deadline == kNever ? kTurnMax
                                               : std::min<Duration>(kTurnMax, deadline - before);
   std::vector<int> fds = parts_.supervisors->fds();
+  const std::size_t supervisors = fds.size();
   fds.push_back(parts_.storage->fd());
   fds.push_back(parts_.row_check->fd());
   fds.push_back(parts_.login_names->fd());
   fds.push_back(parts_.stop_fd);
+  if (parts_.audit != nullptr) {
+    fds.push_back(parts_.audit->fd());
+  }
   parts_.transport->wait(until, fds);
   notice_pause(before, until);
   if (parts_.transport->readable(parts_.stop_fd)) {
     on_stop_signal();
   }
-  fds.resize(fds.size() - 4);
+  fds.resize(supervisors);
   for (const int fd : fds) {
     if (parts_.transport->readable(fd)) {
       parts_.supervisors->on_readable(fd);
@@ -186,6 +192,29 @@ void EventLoop::keep_in_order() {
   if (const std::uint64_t renewed = parts_.transport->stats().cli_renewed;
       std::exchange(told_renewed_, renewed) != renewed) {
     log_event({Severity::kWarn, "socket_renewed", {{"why", "another process removed it"}}});
+  }
+}
+
+/// Gives the lines that the log's state has and the audit file lacks, a page a turn, to the thread
+/// that writes them. A host without a log has no lines.
+void EventLoop::feed_audit() {
+  if (parts_.audit == nullptr) {
+    return;
+  }
+  for (const Event& event : parts_.audit->take_events()) {
+    log_event(event);
+  }
+  const scheduler::AuditBook& audit = parts_.node->seat().state().audit();
+  if (audit.last() == 0) {
+    return;
+  }
+  const auto after = parts_.audit->wanted(parts_.node->cluster(), audit.last());
+  if (after.has_value() && *after < audit.last()) {
+    AuditQuery query;
+    query.after = *after;
+    parts_.audit->submit(*after, audit_page(audit, query, 0, [this](HostId host) {
+                                   return parts_.node->addresses().name(host);
+                                 }).lines);
   }
 }
 
@@ -357,6 +386,11 @@ void EventLoop::read_stats(const ReadStats& read) {
   tell("rows.messages_checked", checks.messages);
   tell("rows.signatures_checked", checks.checked);
   tell("rows.signatures_remembered", checks.remembered);
+  if (parts_.audit != nullptr) {
+    const AuditThread::Stats audit = parts_.audit->stats();
+    tell("audit.lines_written", audit.written);
+    tell("audit.failures", audit.failures);
+  }
   const crdt::StorageThread::Stats disk = parts_.storage->stats();
   tell("disk.batches", disk.batches);
   tell("disk.transactions", disk.transactions);

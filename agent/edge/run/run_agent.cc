@@ -455,7 +455,8 @@ Status mend_start(const RunOptions& options) {
   const auto is_relative = [](const std::string& path) { return !path.empty() && path[0] != '/'; };
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
-  for (const std::string* path : {&options.data_dir, &options.log_file, &options.ticket_path}) {
+  for (const std::string* path :
+       {&options.data_dir, &options.log_file, &options.ticket_path, &options.users.audit_file}) {
     if (here.empty() && is_relative(*path)) {
       return Error{
           ErrorCode::kInvalid,
@@ -545,6 +546,11 @@ int run_agent(const RunOptions& options) {
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;
   LoginNames names;
+  std::optional<AuditThread> audit;
+  if (!options.users.audit_file.empty()) {
+    audit.emplace(
+        AuditThread::Options{options.users.audit_file, std::make_shared<HostKeyVerifier>()});
+  }
   gossip::LoginListener logins;
   SocketLinks links;
   make_links(options, *group, logins, links);
@@ -560,6 +566,7 @@ int run_agent(const RunOptions& options) {
     (*parts)->stop_fd = stop_fd;
     (*parts)->upkeep = &upkeep;
     (*parts)->login_names = &names;
+    (*parts)->audit = audit.has_value() ? &*audit : nullptr;
     EventLoop loop(*std::move(parts).value());
     switch (loop.run()) {
       case EventLoop::End::kStopped:

@@ -22,6 +22,7 @@ struct UserSettings {
   /// The group whose members may use the socket for all logins, of an agent that runs as root;
   /// "" = every login may.
   std::string socket_group{};
+  std::string audit_file{};  ///< Written while this host has the log; "" = no file is written.
 };
 
 struct RunOptions {
