@@ -27,7 +27,8 @@ int run_agent(const AgentOptions& options) {
   run.log_level = options.log_level;
   run.log_file = options.log_file;
   run.output_rule = output_rule(options);
-  run.users = {options.users.is_shared, options.users.system_users, options.users.socket_group};
+  run.users = {options.users.is_shared, options.users.system_users, options.users.socket_group,
+               options.users.audit_file};
   run.reread = [&options]() -> Result<agent::Reread> {
     const Result<AgentOptions> news = options.reread();
     if (!news) {

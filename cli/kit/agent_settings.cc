@@ -184,23 +184,13 @@ void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
 }  // namespace
 
 const std::vector<std::string>& agent_setting_names() {
-  static const std::vector<std::string> names = {"listen",
-                                                 "seeds",
-                                                 "ticket",
-                                                 "data_dir",
-                                                 "gpus",
-                                                 "name",
-                                                 "rack",
-                                                 "spine",
-                                                 "labels",
-                                                 "log_json",
-                                                 "log_level",
-                                                 "log_file",
-                                                 "output_keep",
-                                                 "output_max",
-                                                 "shared_user",
-                                                 "socket_group",
-                                                 "system_users_may_run"};
+  static const std::vector<std::string> names = {
+      "listen",       "seeds",      "ticket",
+      "data_dir",     "gpus",       "name",
+      "rack",         "spine",      "labels",
+      "log_json",     "log_level",  "log_file",
+      "output_keep",  "output_max", "shared_user",
+      "socket_group", "audit_file", "system_users_may_run"};
   return names;
 }
 
@@ -230,6 +220,7 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   options.log_level = lookup.one_of("log_level", {"info", "debug", "warn", "error"});
   options.log_file = lookup.text("log_file");
   options.users.socket_group = lookup.text("socket_group");
+  options.users.audit_file = lookup.text("audit_file");
   read_output_rule(lookup, options);
   options.users.is_shared = lookup.truth("shared_user");
   options.users.system_users = parts_of(lookup.text("system_users_may_run"));
@@ -257,6 +248,7 @@ std::vector<std::string> settings_of_start(const AgentOptions& before, const Age
       {"log_file", before.log_file == after.log_file},
       {"shared_user", before.users.is_shared == after.users.is_shared},
       {"socket_group", before.users.socket_group == after.users.socket_group},
+      {"audit_file", before.users.audit_file == after.users.audit_file},
       {"system_users_may_run", before.users.system_users == after.users.system_users}};
   std::vector<std::string> names;
   for (const auto& [name, is_same] : settings) {

@@ -18,6 +18,7 @@ struct UserSettings {
   bool is_shared = false;                 ///< All ranks run as the agent's user.
   std::vector<std::string> system_users;  ///< Users with a uid below 1000 whose jobs may run.
   std::string socket_group;  ///< Of the socket for all logins; "" = every login may use it.
+  std::string audit_file{};  ///< The audit goes to this file, too; "" = it does not.
   bool operator==(const UserSettings&) const = default;
 };
 

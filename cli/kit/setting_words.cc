@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<SettingWords, 17> kWords = {{
+constexpr std::array<SettingWords, 18> kWords = {{
     {"listen", "\"127.0.0.1:7450\"", true, "",
      "Address and control port to listen on; the next port carries bulk data. Port 0 picks free "
      "ones, which the agent prints."},
@@ -42,6 +42,9 @@ constexpr std::array<SettingWords, 17> kWords = {{
      "its own user alone."},
     {"socket_group", "\"ai\"", false, "every login",
      "Group whose members may ask the agent, if it runs as root; other logins cannot reach it."},
+    {"audit_file", "\"/var/log/muster-audit.jsonl\"", false, "none",
+     "File that a voter appends the audit to, beside the log: one JSON line for each change and "
+     "refusal of a person; `muster audit verify` checks it."},
     {"system_users_may_run", "[\"backup\"]", false, "none",
      "Users with a uid below 1000 whose jobs an agent that is root may run."},
 }};

@@ -55,6 +55,10 @@ class Agent final : public Verb {
             "Let members of this group alone ask the agent, if it runs as root (default every "
             "login)",
             "GROUP");
+    setting(options, "audit_file",
+            "Append the audit to this file, too, while this host is a voter: one JSON line for "
+            "each change and refusal of a person (default none)",
+            "FILE");
     options.text("--config", config_path_,
                  "Read settings from this file; MUSTER_* variables override it, and flags override "
                  "both (default /etc/muster/muster.toml)",

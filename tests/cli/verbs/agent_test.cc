@@ -67,12 +67,15 @@ TEST(Agent, TakesEveryFlag) {
 TEST(Agent, WhatIsKeptIsSetByDaysAndBytes) {
   FakeWorld world;
   const ConfigFile file(
-      world, "output_keep = '3d'\noutput_max = '512M'\nlog_file = '/l'\nsocket_group = 'ai'\n");
+      world,
+      "output_keep = '3d'\noutput_max = '512M'\nlog_file = '/l'\nsocket_group = 'ai'\n"
+      "audit_file = '/a'\n");
   EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
   EXPECT_EQ(world.agents_run.at(0).output_keep, std::chrono::hours(72));
   EXPECT_EQ(world.agents_run.at(0).output_max, std::uint64_t{512} << 20);
   EXPECT_EQ(world.agents_run.at(0).log_file, "/l");
   EXPECT_EQ(world.agents_run.at(0).users.socket_group, "ai");
+  EXPECT_EQ(world.agents_run.at(0).users.audit_file, "/a");
   for (const char* wrong : {"5", "0", "1s", "many"}) {
     FakeWorld other;
     EXPECT_EQ(other.run({"agent", "--output-keep", wrong}), 2) << wrong;
