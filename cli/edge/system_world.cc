@@ -19,6 +19,7 @@
 #include <iostream>
 #include <thread>
 
+#include "cli/edge/audit_reader.h"
 #include "cli/edge/config_file.h"
 #include "cli/edge/person_signer.h"
 #include "cli/edge/run_agent.h"
@@ -220,6 +221,7 @@ World system_world() {
   world.host_name = host_name;
   world.exists = exists;
   world.files = {read_config_file, read_users_file};
+  world.files.audit = check_audit_file;
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   if (isatty(STDIN_FILENO) != 0 && world.terminal.is_err) {
     world.terminal.ask = ask;

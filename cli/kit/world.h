@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/api/enrolment.h"
+#include "agent/api/json/audit_check.h"
 #include "agent/api/request.h"
 #include "cli/kit/node_client.h"
 #include "cli/kit/settings.h"
@@ -122,6 +123,10 @@ struct WorldFiles {
   /// Users, teams and rules; errors as of read_users_file in users_toml.h.
   std::function<Result<UsersFile>(const std::string& path)> users;
   WorldKeys keys{};
+  /// Checks an audit file; errors as of check_audit_file in audit_reader.h.
+  std::function<Result<agent::AuditFileReport>(const std::string& path,
+                                               const std::optional<agent::ChainEnd>& noted)>
+      audit{};
 };
 
 struct World {

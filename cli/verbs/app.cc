@@ -42,7 +42,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 56> kVerbs = {{
+constexpr std::array<Entry, 57> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -131,6 +131,9 @@ constexpr std::array<Entry, 56> kVerbs = {{
     {kGroupUsers, "token revoke", "TOKEN [OPTIONS]",
      "Revoke an access token: nobody can ask with it any more.", agent::Verb::kEndToken,
      plain<make_token_revoke>},
+    {kGroupUsers, "audit verify", "FILE... [OPTIONS]",
+     "Check audit files: find the first line that was changed or removed.", std::nullopt,
+     plain<make_audit_verify>},
     {kGroupCluster, "init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
      agent::Verb::kFound, plain<make_init>},
     {kGroupCluster, "ticket", "[OPTIONS]", "Create and print a ticket that lets other hosts join.",
@@ -270,7 +273,8 @@ constexpr SharedLine kSharedLines[] = {
     {"ticket", 3, "ticket [list|revoke]",
      "Create a ticket that lets other hosts join; list or revoke it."},
     {"keys", 2, "keys [rotate]", "List the keys of hosts and of the authority; replace them."},
-    {"quorum add", 2, "quorum add|remove", "Add a voter, or remove one."},
+    {"quorum", 3, "quorum [add|remove]",
+     "Show voters, leader and tolerated failures; add or remove a voter."},
     {"help", 2, "help [terms]", "List all verbs, show the help of one, or explain the words."},
 };
 

@@ -24,6 +24,7 @@ class Verb {
 std::unique_ptr<Verb> make_access();
 std::unique_ptr<Verb> make_access_set();
 std::unique_ptr<Verb> make_agent();
+std::unique_ptr<Verb> make_audit_verify();
 std::unique_ptr<Verb> make_cancel();
 std::unique_ptr<Verb> make_completion();
 std::unique_ptr<Verb> make_events();
