@@ -22,6 +22,7 @@ TARGETS = {
     "revoke": ["muster", "muster_sim"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
+    "audit": ["muster"],
     "ranks_as_person": ["muster"],
     "crowd": ["muster", "bench_probe", "bench_crowd"],
     "flood": ["muster", "bench_probe", "bench_flood"],
