@@ -11,14 +11,15 @@ constexpr Duration kNotesSecond = std::chrono::seconds(1);
 
 }  // namespace
 
-void RequestNotes::note(Instant now, scheduler::RequestNote note) {
+std::uint64_t RequestNotes::note(Instant now, scheduler::RequestNote note) {
   end_second(now);
   if (in_second_ >= kNotesASecond || waiting_.size() >= kNotesMax) {
     ++more_;
-    return;
+    return 0;
   }
   ++in_second_;
   push(now, std::move(note));
+  return last_note_;
 }
 
 void RequestNotes::note_read(Instant now, scheduler::RequestNote note) {
@@ -52,19 +53,20 @@ void RequestNotes::end_second(Instant now) {
 void RequestNotes::push(Instant now, scheduler::RequestNote note) {
   CHECK(waiting_.size() < kNotesMax);
   if (waiting_.empty()) {
-    gathered_at_ = now + kGatherTime;
+    gathered_at_ = now;
   }
+  ++last_note_;
   waiting_.push_back(std::move(note));
 }
 
 const RequestNotes::Batch* RequestNotes::due(Instant now) {
   if (sent_.has_value() && give_up_at_ <= now) {
     dropped_ += sent_->notes.size();
-    sent_.reset();
+    acknowledged(sent_->number);
   }
   end_second(now);
-  if (!sent_.has_value() && !waiting_.empty() && gathered_at_ <= now) {
-    sent_ = Batch{++last_number_, std::exchange(waiting_, {})};
+  if (!sent_.has_value() && !waiting_.empty()) {
+    sent_ = Batch{++last_number_, std::exchange(waiting_, {}), last_note_};
     again_at_ = now;
     give_up_at_ = now + kGiveUpTime;
   }
@@ -77,6 +79,7 @@ const RequestNotes::Batch* RequestNotes::due(Instant now) {
 
 void RequestNotes::acknowledged(std::uint64_t number) {
   if (sent_.has_value() && sent_->number == number) {
+    settled_ = sent_->last;
     sent_.reset();
   }
 }

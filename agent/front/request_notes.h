@@ -23,8 +23,6 @@ class RequestNotes {
   static constexpr std::size_t kNotesASecond = 10;
   /// Notes that wait for a batch, and notes of a batch.
   static constexpr std::size_t kNotesMax = scheduler::kNotesMax;
-  /// From the first note of a batch to its first sending: notes that come together travel together.
-  static constexpr Duration kGatherTime = std::chrono::seconds(1);
   static constexpr Duration kRepeatTime = std::chrono::seconds(2);
   /// A batch is dropped after this time: a cluster without a leader refuses for hours.
   static constexpr Duration kGiveUpTime = std::chrono::minutes(10);
@@ -36,9 +34,13 @@ class RequestNotes {
   struct Batch {
     std::uint64_t number = 0;  ///< From 1.
     std::vector<scheduler::RequestNote> notes;
+    std::uint64_t last = 0;  ///< The number of its last note.
   };
 
-  void note(Instant now, scheduler::RequestNote note);
+  /// The number of the note, from 1; 0 = it is only counted.
+  std::uint64_t note(Instant now, scheduler::RequestNote note);
+  /// The notes up to this number are in the log, or were dropped.
+  std::uint64_t settled() const { return settled_; }
   /// The same for a look at output, which a reader repeats.
   void note_read(Instant now, scheduler::RequestNote note);
   void count_stranger() { ++strangers_; }
@@ -46,8 +48,11 @@ class RequestNotes {
   /// Notes that were dropped because no leader took their batch in time.
   std::uint64_t dropped() const { return dropped_; }
 
-  /// The batch to send now; nullptr if no batch is due.
+  /// The batch to send now; nullptr if no batch is due. Notes that come while a batch is on its way
+  /// travel together in the next one.
   const Batch* due(Instant now);
+  /// The number of the batch that is on its way; 0 = there is no such batch.
+  std::uint64_t sent() const { return sent_.has_value() ? sent_->number : 0; }
   /// The log has the batch.
   void acknowledged(std::uint64_t number);
   Instant next_deadline() const;
@@ -57,7 +62,9 @@ class RequestNotes {
   void push(Instant now, scheduler::RequestNote note);
 
   std::vector<scheduler::RequestNote> waiting_;
-  Instant gathered_at_{};  ///< When waiting_ is due.
+  std::uint64_t last_note_ = 0;  ///< The number of the last one in waiting_.
+  std::uint64_t settled_ = 0;
+  Instant gathered_at_{};  ///< When the first of waiting_ came.
   std::optional<Batch> sent_;
   Instant again_at_{};
   Instant give_up_at_{};

@@ -105,28 +105,42 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
 
 bool ClientFront::lets_user(const ClientReach& reach, const Asker& asker, const Request& request) {
   const auto refusal = why_not_of_user(reach.node, request, asker);
-  if (refusal.has_value()) {
-    if (refusal->status == ResponseStatus::kDenied) {
-      note(reach.node, asker, request, false, refusal->text);
-    }
+  if (refusal.has_value() && refusal->status == ResponseStatus::kDenied) {
+    refuse_person(reach, asker, request, *refusal);
+  } else if (refusal.has_value()) {
     answer(reach, asker, *refusal);
   }
   return !refusal.has_value();
 }
 
-void ClientFront::note(const NodeView& node, const Asker& asker, const Request& request,
-                       bool was_done, std::string why) {
+void ClientFront::refuse_person(const ClientReach& reach, const Asker& asker,
+                                const Request& request, Response refusal) {
+  const std::uint64_t number = note(reach.node, asker, request, false, refusal.text);
+  const bool may_wait = number != 0 && reach.node.seat.leads();
+  if (!may_wait || !held_.hold(reach.node.now, number, {asker, refusal})) {
+    answer(reach, asker, refusal);
+  }
+}
+
+void ClientFront::on_notes_settled(const ClientReach& reach) {
+  for (const HeldRefusal& each : held_.take(reach.node.now, notes_.settled())) {
+    answer(reach, each.asker, each.response);
+  }
+}
+
+std::uint64_t ClientFront::note(const NodeView& node, const Asker& asker, const Request& request,
+                                bool was_done, std::string why) {
   if (directory_of(node).user(request.user).role == scheduler::UserRole::kNone) {
     notes_.count_stranger();
-    return;
+    return 0;
   }
   scheduler::RequestNote note{asker.by, std::string(find_verb(request.verb)->name),
                               object_of(node, request), was_done, std::move(why)};
   if (was_done) {
     notes_.note_read(node.now, std::move(note));
-  } else {
-    notes_.note(node.now, std::move(note));
+    return 0;
   }
+  return notes_.note(node.now, std::move(note));
 }
 
 bool ClientFront::take_join(const RequestReach& reach, Question& question) {
@@ -482,8 +496,8 @@ void ClientFront::on_output_read(const ClientReach& reach, const OutputRead& rea
                                 open->request, read.owner)
             : "";
     if (!denied.empty()) {
-      note(reach.node, open->asker, open->request, false, denied);
-      answer(reach, open->asker, bad(reach.node, ResponseStatus::kDenied, denied));
+      refuse_person(reach, open->asker, open->request,
+                    bad(reach.node, ResponseStatus::kDenied, denied));
       return;
     }
     if (read.chunk.has_value() && read.owner.user != open->request.user) {
@@ -576,6 +590,7 @@ void ClientFront::tick(const ClientReach& reach) {
   end_unanswered(reach, desk_.expire(reach.node.now),
                  "no answer within " +
                      std::to_string(ClientDesk::kForwardTimeout / std::chrono::seconds(1)) + " s");
+  on_notes_settled(reach);
 }
 
 }  // namespace muster::agent

@@ -9,12 +9,14 @@
 // answers every question once, or gives it up after ClientDesk::kForwardTimeout. It says "no
 // quorum" only if certainly nothing was accepted.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "agent/api/request.h"
 #include "agent/front/client_desk.h"
+#include "agent/front/held_refusals.h"
 #include "agent/front/request_notes.h"
 #include "agent/node/client_reply.h"
 #include "agent/node/epoch_watch.h"
@@ -84,7 +86,9 @@ class ClientFront {
   void on_host_gone(const ClientReach& reach, HostId host);
   /// Gives up questions whose time has run out.
   void tick(const ClientReach& reach);
-  Instant next_deadline() const { return desk_.next_deadline(); }
+  Instant next_deadline() const { return std::min(desk_.next_deadline(), held_.next_deadline()); }
+  /// Answers the refusals whose notes the log has by now.
+  void on_notes_settled(const ClientReach& reach);
   /// Refusals that this host made, for the audit, and the pace at which it takes those of others.
   RequestNotes& notes() { return notes_; }
   const RequestNotes& notes() const { return notes_; }
@@ -100,9 +104,14 @@ class ClientFront {
   Heard on_question(const RequestReach& reach, const Question& question);
   /// False if the user has no right to it: then it is answered.
   bool lets_user(const ClientReach& reach, const Asker& asker, const Request& request);
-  /// Notes for the audit that a person was refused, or looked at the output of another user.
-  void note(const NodeView& node, const Asker& asker, const Request& request, bool was_done,
-            std::string why);
+  /// Notes for the audit that a person was refused, and answers, a leader once its log has the
+  /// note.
+  void refuse_person(const ClientReach& reach, const Asker& asker, const Request& request,
+                     Response refusal);
+  /// Notes that a person was refused, or looked at the output of another user. As
+  /// RequestNotes::note().
+  std::uint64_t note(const NodeView& node, const Asker& asker, const Request& request,
+                     bool was_done, std::string why);
   void ask_named(const ClientReach& reach, const Question& question);
   /// False if the request was refused and answered.
   bool take_join(const RequestReach& reach, Question& question);
@@ -129,6 +138,7 @@ class ClientFront {
   ClientDesk desk_;
   RequestNotes notes_;
   NotesPace notes_pace_;
+  HeldRefusals held_;
   Instant started_;
   bool has_met_leader_ = false;
   HostId asked_leader_;  ///< The last leader that on_leader_ready() passed questions to.

@@ -238,6 +238,7 @@ void Node::pump(Instant now) {
     const bool stored = drain_store(now);
     const bool judged = drain_membership(now);
     const bool seated = drain_seat(now);
+    const bool noted = Waiting::follow_notes(*this, now);
     const bool ran = drain_gang_agent(now);
     const bool carried = drain_contact(now);
     drain_id_watch(now);
@@ -245,7 +246,7 @@ void Node::pump(Instant now) {
       neighbours_.choose(now, membership_, store_);
       continue;
     }
-    if (!stored && !judged && !seated && !ran && !carried) {
+    if (!stored && !judged && !seated && !noted && !ran && !carried) {
       store_.be_late(outbox_.lag());
       membership_.be_late(outbox_.lag());
       if (outbox_.is_reflex_news({store_.own_version().sequence, membership_.overlay_epoch(),

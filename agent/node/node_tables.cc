@@ -67,6 +67,21 @@ void Node::Waiting::change_keys(Node& node, Instant now) {
   }
 }
 
+bool Node::Waiting::follow_notes(Node& node, Instant now) {
+  RequestNotes& notes = node.front_.notes();
+  const std::uint64_t sent = notes.sent();
+  if (sent != 0 && node.seat_.state().audit().knows(
+                       node.options_.self, {node.options_.start.generation.value(), sent})) {
+    notes.acknowledged(sent);
+    node.front_.on_notes_settled(node.reach(now));
+  }
+  const bool is_due = notes.next_deadline() <= now;
+  if (is_due) {
+    send_notes(node, now);
+  }
+  return is_due && node.seat_.leads();
+}
+
 std::span<const Node::Waiting> Node::waiting() {
   static constexpr Waiting kWaiting[] = {
       {"membership", [](const Node& node) { return node.membership_.next_deadline(); },

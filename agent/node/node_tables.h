@@ -23,6 +23,8 @@ struct Node::Waiting {
   static void ask_for_users(Node& node, Instant now);
   /// Sends a batch of refusals to the leader, for the audit.
   static void send_notes(Node& node, Instant now);
+  /// Goes on as the log takes batches of this host. True if the seat may have output now.
+  static bool follow_notes(Node& node, Instant now);
 };
 
 struct Node::Hearing {

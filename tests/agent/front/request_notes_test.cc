@@ -28,17 +28,26 @@ TEST(RequestNotes, NothingIsDueWithoutANote) {
   EXPECT_EQ(notes.due(kBegin), nullptr);
 }
 
-TEST(RequestNotes, NotesThatComeTogetherTravelTogether) {
+TEST(RequestNotes, ANoteIsDueAtOnceAndLaterOnesTravelTogether) {
   RequestNotes notes;
-  notes.note(kBegin, note_of("ann"));
-  notes.note(kBegin + 500ms, note_of("bob"));
-  EXPECT_EQ(notes.due(kBegin + 500ms), nullptr);
-  EXPECT_EQ(notes.next_deadline(), kBegin + RequestNotes::kGatherTime);
-  const RequestNotes::Batch* batch = notes.due(kBegin + 1s);
+  EXPECT_EQ(notes.note(kBegin, note_of("ann")), 1U);
+  EXPECT_EQ(notes.next_deadline(), kBegin);
+  ASSERT_NE(notes.due(kBegin), nullptr);
+  EXPECT_EQ(notes.sent(), 1U);
+  EXPECT_EQ(notes.note(kBegin + 100ms, note_of("bob")), 2U);
+  EXPECT_EQ(notes.note(kBegin + 200ms, note_of("carol")), 3U);
+  EXPECT_EQ(notes.due(kBegin + 500ms), nullptr) << "a batch is on its way";
+  EXPECT_EQ(notes.settled(), 0U);
+  notes.acknowledged(1);
+  EXPECT_EQ(notes.settled(), 1U);
+  EXPECT_EQ(notes.sent(), 0U);
+  const RequestNotes::Batch* batch = notes.due(kBegin + 600ms);
   ASSERT_NE(batch, nullptr);
-  EXPECT_EQ(batch->number, 1U);
+  EXPECT_EQ(batch->number, 2U);
   ASSERT_EQ(batch->notes.size(), 2U);
-  EXPECT_EQ(batch->notes[1].by.user, "bob");
+  EXPECT_EQ(batch->notes[1].by.user, "carol");
+  notes.acknowledged(2);
+  EXPECT_EQ(notes.settled(), 3U);
 }
 
 TEST(RequestNotes, ABatchIsRepeatedUnchangedUntilTheLogHasIt) {
@@ -62,8 +71,9 @@ TEST(RequestNotes, ABatchIsRepeatedUnchangedUntilTheLogHasIt) {
 
 TEST(RequestNotes, MoreThanTenASecondAreCounted) {
   RequestNotes notes;
-  for (int i = 0; i < 37; ++i) {
-    notes.note(kBegin, note_of("ann"));
+  for (std::uint64_t i = 1; i <= 37; ++i) {
+    const std::uint64_t number = notes.note(kBegin, note_of("ann"));
+    EXPECT_EQ(number, i <= RequestNotes::kNotesASecond ? i : 0) << "the rest is only counted";
   }
   const RequestNotes::Batch* batch = notes.due(kBegin + 1s);
   ASSERT_NE(batch, nullptr);
@@ -109,6 +119,7 @@ TEST(RequestNotes, ABatchThatNoLeaderTakesIsDroppedAtLast) {
   ASSERT_NE(notes.due(kBegin + 1s), nullptr);
   EXPECT_EQ(notes.due(kBegin + 1s + RequestNotes::kGiveUpTime), nullptr);
   EXPECT_EQ(notes.dropped(), 1U);
+  EXPECT_EQ(notes.settled(), 1U) << "nobody waits for it any more";
   EXPECT_EQ(notes.next_deadline(), kNever);
 }
 

@@ -511,6 +511,21 @@ TEST(Node, AUserChangesOwnJobsAndTheAdministratorAll) {
             ResponseStatus::kOk);
 }
 
+TEST(Node, ARefusalHasItsLineInTheAuditWhenItIsTold) {
+  BareNode bare = with_a_gpu();
+  bare.pass(5s);
+  said(bare, "ann", Verb::kSubmit, submit_arguments());
+  const std::string job = encode_payload(JobRef{JobId(1)});
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    ASSERT_EQ(said(bare, "bob", Verb::kCancel, job).status, ResponseStatus::kDenied);
+    const auto& lines = bare.node().seat().state().audit().lines();
+    ASSERT_EQ(lines.size(), 1 + i) << "the submit, and each refusal";
+    EXPECT_EQ(lines.back().user, "bob");
+    EXPECT_EQ(lines.back().object, "job 1");
+    EXPECT_EQ(lines.back().outcome, scheduler::AuditOutcome::kDenied);
+  }
+}
+
 TEST(Node, OnlyOperatorsAndAdministratorsChangeHosts) {
   BareNode bare = with_a_gpu();
   bare.pass(5s);
