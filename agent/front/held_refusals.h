@@ -30,7 +30,7 @@ class HeldRefusals {
   /// `note`: the number of the note, not below that of the refusal before. False if too many are
   /// held: then the caller answers.
   bool hold(Instant now, std::uint64_t note, HeldRefusal refusal);
-  /// Those whose notes are settled, and those that waited for kPatience, in their order.
+  /// The refusals that wait no more, in their order: their notes are settled, or kPatience is over.
   std::vector<HeldRefusal> take(Instant now, std::uint64_t settled);
   /// kNever if no refusal is held.
   Instant next_deadline() const { return held_.empty() ? kNever : held_.front().until; }

@@ -132,7 +132,7 @@ constexpr std::array<Entry, 57> kVerbs = {{
      "Revoke an access token: nobody can ask with it any more.", agent::Verb::kEndToken,
      plain<make_token_revoke>},
     {kGroupUsers, "audit verify", "FILE... [OPTIONS]",
-     "Check audit files: find the first line that was changed or removed.", std::nullopt,
+     "Show whether audit files are whole, and the first line that is wrong.", std::nullopt,
      plain<make_audit_verify>},
     {kGroupCluster, "init", "[OPTIONS]", "Create a new cluster, on this host alone or with others.",
      agent::Verb::kFound, plain<make_init>},

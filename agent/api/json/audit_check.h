@@ -22,7 +22,7 @@ struct AuditFileReport {
   std::uint64_t last_unix_ms = 0;
   ChainEnd end = chain_begin();  ///< Of `lines`.
   std::uint64_t wrong_line = 0;  ///< The first wrong one, from 1; 0 = all fit.
-  std::string why{};             ///< What is wrong with it, for people; "" = all fit.
+  std::string why{};             ///< The reason, for people; "" = all fit.
   bool operator==(const AuditFileReport&) const = default;
 };
 

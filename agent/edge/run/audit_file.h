@@ -36,8 +36,8 @@ class AuditFile {
   };
 
   /// Opens the file, or makes it. A line that was written in part is cut off. kConflict: another
-  /// agent writes to it. kInvalid: it is no audit file. kDenied: it, or a directory on the way, is
-  /// another user's.
+  /// agent writes to it. kInvalid: it is no audit file. kDenied: it, or a directory on the way,
+  /// belongs to another user.
   static Result<std::unique_ptr<AuditFile>> open(Options options);
   ~AuditFile();
   AuditFile(const AuditFile&) = delete;
@@ -53,7 +53,7 @@ class AuditFile {
   /// The lines are on the disk when it returns. They are above end() and rise; where a number is
   /// missing a line says so. After an error nothing is known of the end of the file: open it again.
   Status append(std::span<const AuditInfo> lines);
-  /// Renames the file, so that the next open() makes a new one. Nothing else may be called then.
+  /// Renames the file, so that the next open() makes a new one. The caller drops this object then.
   Status set_aside(const std::string& why);
   /// Since the last call: of a mended end, and of files set aside.
   std::vector<Event> take_events() { return std::exchange(events_, {}); }

@@ -26,7 +26,7 @@ namespace muster::agent {
 
 class AuditThread {
  public:
-  /// Lines that wait: a few seconds of the busiest log. The rest stays in the log's state.
+  /// Lines that wait for the disk, about 1 MB. More stay in the state of the log.
   static constexpr std::size_t kLinesMax = 2'000;
   /// Between two tries after a failure.
   static constexpr Duration kRetryTime = std::chrono::seconds(5);
