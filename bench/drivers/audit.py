@@ -1,6 +1,6 @@
-"""The audit against what its users saw: logins change things and are refused through all nodes, while
-the leader's agent is killed again and again; then the audit of every node and the files of all voters
-must tell just that, and each tampering with a file must be found."""
+"""The audit against what its users saw: logins change things and are refused through all nodes,
+while the leader's agent is killed again and again. Then the audit of every node and the files of
+all voters must tell just that, and each tampering with a file must be found."""
 
 import collections
 import concurrent.futures
@@ -23,11 +23,9 @@ FIRST_UID = 20000
 AT_ONCE = 16
 START_S = 60
 CALL_S = 60
-#: Until the last refusals are in the log: batches gather for a second and are repeated after two.
+#: Until the last refusals are in the log: a batch is repeated after two seconds.
 QUIET_S = 5
 SETTLE_S = 120
-#: A refusal waits so long at its host before it is in the log; an agent that is killed loses it.
-NOTE_S = 3
 DONE, REFUSED, DENIED, NOT_TAKEN, UNKNOWN = "done", "refused", "denied", "not taken", "unknown"
 #: The exit codes of the command line (muster --help).
 OUTCOMES = {0: DONE, 3: REFUSED, 4: DENIED, 5: NOT_TAKEN, 6: REFUSED, 7: REFUSED}
@@ -206,10 +204,6 @@ class Killer:
         self.lab[name].start()
         self.due = time.monotonic() + self.period
 
-    def has_taken(self, call):
-        """True if a leader was killed so soon after the refusal that it had no time to report it."""
-        return any(0 <= kill - call.ended < NOTE_S for kill in self.kills)
-
 
 # What was told, against what is written.
 
@@ -220,7 +214,8 @@ def settle(place):
     before, since = None, time.monotonic()
     while time.monotonic() < deadline:
         told = {name: place.audit_of(name) for name in HOSTS}
-        if told != before or None in told.values() or len({len(each) for each in told.values()}) > 1:
+        is_one = None not in told.values() and len({len(each) for each in told.values()}) == 1
+        if told != before or not is_one:
             before, since = told, time.monotonic()
         elif time.monotonic() - since >= QUIET_S:
             return told
@@ -228,11 +223,11 @@ def settle(place):
     raise Broken("the audit does not come to rest, or nodes tell different ones")
 
 
-def missing_of(calls, lines, killer):
-    """(missing changes and refusals, refusals that died with the agent that made them)."""
+def missing_of(calls, lines):
+    """Changes and refusals without a line, but for refusals that a line counts."""
     have = collections.Counter((key_of(line), line["outcome"]) for line in lines)
     counted = sum(int(line["why"].split()[0]) for line in lines if not line["user"])
-    missing, denied = 0, []
+    missing, denied = [], []
     for call in calls:
         # The second try of a client may be refused because the first was done.
         wanted = {DONE: [DONE], DENIED: [DENIED], REFUSED: [REFUSED, DONE]}.get(call.outcome, [])
@@ -242,14 +237,12 @@ def missing_of(calls, lines, killer):
         elif call.outcome == DENIED:
             denied.append(call)
         elif wanted:
-            missing += 1
-            print(f"# missing: {call}", flush=True)
-    lost = [call for call in denied if killer.has_taken(call)]
-    others = [call for call in denied if not killer.has_taken(call)]
-    for call in others[:5]:
-        print(f"# refusal without a line: {call}", flush=True)
-    print(f"# {len(denied)} refusals have no line, {counted} were counted", flush=True)
-    return missing + max(0, len(others) - counted), len(lost)
+            missing.append(call)
+    print(f"# {len(denied)} refusals have no line of their own, {counted} were counted", flush=True)
+    missing += denied if len(denied) > counted else []
+    for call in missing[:10]:
+        print(f"# no line for {call}", flush=True)
+    return len(missing) - (counted if len(denied) > counted else 0)
 
 
 def wrong_of(calls, lines, users):
@@ -363,7 +356,7 @@ def audit(calls=10000, users=50, kill_s=5.0, places=100, seed=1):
         lines = told[HOSTS[0]]
         print(f"# {took:.0f} s, {len(killer.kills)} leaders killed, {dict(outcomes)}, "
               f"{len(lines)} lines", flush=True)
-        missing, lost = missing_of(clients.calls, lines, killer)
+        missing = missing_of(clients.calls, lines)
         wrong = wrong_of(clients.calls, lines, place.users) + differing(told)
         written = [name for name in HOSTS if place.file_of(name).exists()]
         for name in written:
@@ -375,6 +368,5 @@ def audit(calls=10000, users=50, kill_s=5.0, places=100, seed=1):
         missed, count = unnoticed(place, written[0], places, seed)
         figure("audit_missing", missing, "count")
         figure("audit_wrong", wrong + missed, "count")
-        figure("audit_lost_with_agent", lost, "count")
         figure("audit_lines", len(lines), "count")
         figure("audit_tamperings", count, "count")
