@@ -32,6 +32,12 @@ Result<agent::ChainEnd> parse_end(const std::string& text) {
   return agent::ChainEnd{*number, digest};
 }
 
+/// "1 line fits", "all 12 lines fit"
+std::string fitting(std::uint64_t lines, const std::string& all, const std::string& where) {
+  return lines == 1 ? "1 line" + where + " fits"
+                    : all + std::to_string(lines) + " lines" + where + " fit";
+}
+
 class AuditVerify final : public Verb {
  public:
   void describe(Options& options) override {
@@ -93,12 +99,12 @@ class AuditVerify final : public Verb {
     std::string text = report.path + ": ";
     if (report.wrong_line != 0) {
       text += "line " + std::to_string(report.wrong_line) + " is wrong: " + report.why + "\n  ";
-      text += std::to_string(report.lines) + " lines before it fit";
+      text += fitting(report.lines, "", " before it");
     } else if (!report.why.empty()) {
       session.note(report.why);
       return;
     } else {
-      text += "all " + std::to_string(report.lines) + " lines fit";
+      text += fitting(report.lines, "all ", "");
     }
     if (report.first_unix_ms != 0) {
       text += ", from " + time(report.first_unix_ms) + " to " + time(report.last_unix_ms);

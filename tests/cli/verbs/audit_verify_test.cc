@@ -106,6 +106,19 @@ TEST(AuditVerify, TakesAnEndThatWasPrintedEarlier) {
   EXPECT_EQ(two.run({"audit", "verify", "--noted", "12:" + kDigest, "/good", "/bad"}), 2);
 }
 
+TEST(AuditVerify, OneLineIsToldAsOne) {
+  AuditWorld world;
+  world.world().files.audit = [](const std::string& path, const std::optional<ChainEnd>&) {
+    AuditFileReport report;
+    report.path = path;
+    report.lines = 1;
+    report.end = {1, kDigest};
+    return Result<AuditFileReport>(report);
+  };
+  EXPECT_EQ(world.output_of({"audit", "verify", "/f"}),
+            "/f: 1 line fits\n  end 1:" + kDigest + "\n");
+}
+
 TEST(AuditVerify, NeedsAFile) {
   AuditWorld world;
   EXPECT_EQ(world.run({"audit", "verify"}), 2);
