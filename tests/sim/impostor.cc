@@ -68,8 +68,9 @@ HostId traitor_of(const World& world) {
 
 // The honest side.
 
-Impostor::Impostor(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts)
-    : world_(world), rng_(rng), counts_(counts) {
+Impostor::Impostor(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts,
+                   Persons* persons)
+    : world_(world), rng_(rng), counts_(counts), persons_(persons) {
   plan();
 }
 
@@ -100,7 +101,9 @@ void Impostor::plan() {
 
 void Impostor::order(agent::Verb verb, std::string arguments) {
   const std::uint32_t leader = world_.leader();
-  if (leader < world_.size()) {
+  if (persons_ != nullptr && leader < world_.size()) {
+    persons_->order(leader, verb, std::move(arguments));
+  } else if (leader < world_.size()) {
     agent::Request request;
     request.verb = verb;
     request.arguments = std::move(arguments);

@@ -13,6 +13,7 @@
 #include "gossip/base/rng.h"
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/state/state.h"
+#include "tests/sim/persons.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -22,8 +23,9 @@ HostId traitor_of(const World& world);
 
 class Impostor {
  public:
-  /// All outlive it. The swarm owns `rng` and `counts`. Plans the acts of the honest side.
-  Impostor(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts);
+  /// All outlive it. The swarm owns `rng` and `counts`. Plans the acts of the honest side: orders
+  /// that `persons` sign, or that nobody has to sign if it is null.
+  Impostor(World& world, Rng& rng, std::map<std::string, std::uint64_t>& counts, Persons* persons);
 
   /// One lie, of a kind drawn, to a running agent.
   void speak(std::uint32_t victim);
@@ -50,6 +52,7 @@ class Impostor {
   World& world_;
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
+  Persons* persons_;
   std::uint64_t strangers_ = 0;  ///< Hosts that it made up.
 };
 

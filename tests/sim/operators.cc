@@ -13,6 +13,8 @@ namespace muster::sim {
 void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs) {
   if (fault == Fault::kForged) {
     traitor_.forge();
+  } else if (fault == Fault::kProofForged) {
+    traitor_.forge_proofs();
   } else if (fault == Fault::kDrained) {
     drain(host);
   } else if (fault == Fault::kReordered) {

@@ -155,9 +155,9 @@ constexpr SwarmProfile full_disks() {
 }
 
 /// One member is a traitor and forges the rows of the others, all the time.
-constexpr SwarmProfile traitor() {
+constexpr SwarmProfile row_forger() {
   SwarmProfile profile;
-  profile.name = "traitor";
+  profile.name = "row_forger";
   profile.weights = FaultWeights()
                         .with(2, {kAgentKilled})
                         .with(1, {kPowerLost, kFrozen, kSplit, kOneWay, kBadNetwork, kLeaderKilled,
@@ -167,6 +167,14 @@ constexpr SwarmProfile traitor() {
   profile.between_faults_min = 50ms;
   profile.between_faults_max = 400ms;
   profile.length_min = 30s;
+  return profile;
+}
+
+/// One that lies about the proofs of persons as well.
+constexpr SwarmProfile traitor() {
+  SwarmProfile profile = row_forger();
+  profile.name = "traitor";
+  profile.weights.with(60, {kProofForged});
   return profile;
 }
 
@@ -270,12 +278,12 @@ constexpr SwarmProfile recoveries() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 19> kProfiles = {
+constexpr std::array<SwarmProfile, 20> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
-    drains(),       traitor(),      full_disks(),
+    drains(),       traitor(),      full_disks(),      row_forger(),
 };
 
 constexpr bool is_every_fault_in_some() {

@@ -56,8 +56,9 @@ enum class Fault : std::uint8_t {
   /// A host's data directory is copied, as it is or as it once was, and an operator says in the end
   /// that it was moved; where others lead before that, a voter takes a new seat.
   kMoved,
+  kProofForged,  ///< Persons sign orders and use access tokens, and a member lies about them.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kMoved) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kProofForged) + 1;
 
 /// The share that each fault has of all faults. 0, as at first: it never comes.
 class FaultWeights {

@@ -20,6 +20,7 @@
 #include "tests/sim/drift.h"
 #include "tests/sim/edges.h"
 #include "tests/sim/history.h"
+#include "tests/sim/ledger.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
 #include "tests/sim/revocation.h"
@@ -119,6 +120,7 @@ SwarmOptions options_of(const Arguments& arguments, std::uint64_t seed) {
 
 struct Totals {
   std::uint64_t violations = 0;
+  std::uint64_t proofs_forged = 0;
   std::uint64_t mismatches = 0;
   std::uint64_t launches = 0;
   std::uint64_t jobs = 0;
@@ -140,6 +142,9 @@ bool judge(const SwarmResult& result, Totals& totals) {
   totals.disks.unknown += result.disks.unknown;
   totals.disks.unheard += result.disks.unheard;
   totals.disks.majorities += result.disks.majorities;
+  totals.proofs_forged += static_cast<std::uint64_t>(std::count_if(
+      result.violations.begin(), result.violations.end(),
+      [](const auto& each) { return each.checker == muster::sim::NoProofIsForged::kName; }));
   const std::uint64_t broken = result.violations.empty() ? 0 : 1;
   if (result.disks.majorities > 0) {
     ++totals.majority_schedules;
@@ -225,6 +230,10 @@ int swarm(const Arguments& arguments) {
   }
   if (muster::sim::DiskFaults::may_forget(*arguments.profile)) {
     print_disks(totals);
+  }
+  if (arguments.profile->weights.has(muster::sim::Fault::kProofForged)) {
+    std::printf("figure proofs_forged %llu count\n",
+                static_cast<unsigned long long>(totals.proofs_forged));
   }
   for (const std::string_view edge : totals.edges.unreached()) {
     std::printf("# edge never reached: %.*s\n", static_cast<int>(edge.size()), edge.data());

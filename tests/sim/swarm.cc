@@ -111,6 +111,7 @@ class Swarm {
   }
 
   std::uint32_t some_host() { return static_cast<std::uint32_t>(rng_.below(options_.hosts)); }
+  std::uint32_t some_voter() { return static_cast<std::uint32_t>(rng_.below(kVoters)); }
   Duration seconds(std::int64_t low, std::int64_t high) {
     return rng_.between(std::chrono::seconds(low), std::chrono::seconds(high));
   }
@@ -243,6 +244,7 @@ class Swarm {
       case Fault::kWordWrong:
       case Fault::kHostRemoved:
       case Fault::kForged:
+      case Fault::kProofForged:
         return operators_.act(kind, host, some_host_without_vote(), submits_->size());
     }
   }
@@ -256,8 +258,6 @@ class Swarm {
     }
     return static_cast<Fault>(kind);
   }
-
-  std::uint32_t some_voter() { return static_cast<std::uint32_t>(rng_.below(kVoters)); }
 
   std::uint32_t some_host_without_vote() {
     return static_cast<std::uint32_t>(kVoters + rng_.below(options_.hosts - kVoters));

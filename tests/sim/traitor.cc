@@ -22,10 +22,14 @@ constexpr Duration kBetweenLooks = std::chrono::seconds(1);
 Traitor::Traitor(World& world, const SwarmProfile& profile, Rng& rng,
                  std::map<std::string, std::uint64_t>& counts)
     : world_(world), rng_(rng), counts_(counts) {
+  if (profile.weights.has(Fault::kProofForged)) {
+    persons_.emplace(world, rng, counts);
+    world.add_checker(std::make_unique<NoProofIsForged>(persons_->ledger()));
+  }
   if (profile.weights.has(Fault::kForged)) {
     world.add_checker(std::make_unique<RowsAreTheirOwners>());
     world.add_checker(std::make_unique<OnlyMembersAreIn>());
-    impostor_.emplace(world, rng, counts);
+    impostor_.emplace(world, rng, counts, persons_.has_value() ? &*persons_ : nullptr);
   }
 }
 
@@ -145,6 +149,10 @@ void Traitor::forge() {
     envelope.from = rng_.chance(500'000) ? world_.id(0) : envelope.from;
   }
   world_.say_as_stranger(victim, traitor_of(world_), gossip::encode(envelope, crdt::encode(body)));
+}
+
+void Traitor::forge_proofs() {
+  persons_->act();
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
 #include "tests/sim/impostor.h"
+#include "tests/sim/persons.h"
 #include "tests/sim/profiles.h"
 #include "tests/sim/world.h"
 
@@ -26,6 +27,8 @@ class Traitor {
 
   /// One lie, of a kind drawn, to an agent drawn.
   void forge();
+  /// An act of the honest persons whose signed orders and access tokens it sees.
+  void forge_proofs();
   /// The last host, which is the traitor where there is one, may not vote then; by the seed it may
   /// vouch for its logins or not.
   static void take_rights(const SwarmProfile& profile, std::uint64_t seed, WorldOptions& world) {
@@ -44,6 +47,7 @@ class Traitor {
   World& world_;
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
+  std::optional<Persons> persons_;    ///< Where the profile has lies about proofs of persons.
   std::optional<Impostor> impostor_;  ///< Where the profile has its lies.
   std::vector<crdt::RowOf> heard_;    ///< To be said again when it is over; at most kHeardMax.
 };
