@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kHeardMax = 64;
 constexpr Duration kBetweenLooks = std::chrono::seconds(1);
+/// At one moment.
+constexpr int kProofsForged = 3;
 
 }  // namespace
 
@@ -24,6 +26,7 @@ Traitor::Traitor(World& world, const SwarmProfile& profile, Rng& rng,
     : world_(world), rng_(rng), counts_(counts) {
   if (profile.weights.has(Fault::kProofForged)) {
     persons_.emplace(world, rng, counts);
+    forger_.emplace(world, rng, counts, *persons_);
     world.add_checker(std::make_unique<NoProofIsForged>(persons_->ledger()));
   }
   if (profile.weights.has(Fault::kForged)) {
@@ -152,7 +155,12 @@ void Traitor::forge() {
 }
 
 void Traitor::forge_proofs() {
-  persons_->act();
+  if (rng_.chance(500'000)) {
+    return persons_->act();
+  }
+  for (int i = 0; i < kProofsForged; ++i) {
+    forger_->lie();
+  }
 }
 
 namespace {

@@ -11,6 +11,7 @@
 
 #include "crdt/rows/codec.h"
 #include "gossip/base/rng.h"
+#include "tests/sim/forger.h"
 #include "tests/sim/impostor.h"
 #include "tests/sim/persons.h"
 #include "tests/sim/profiles.h"
@@ -27,7 +28,7 @@ class Traitor {
 
   /// One lie, of a kind drawn, to an agent drawn.
   void forge();
-  /// An act of the honest persons whose signed orders and access tokens it sees.
+  /// An act of the honest persons whose proofs it lies about, or some of these lies.
   void forge_proofs();
   /// The last host, which is the traitor where there is one, may not vote then; by the seed it may
   /// vouch for its logins or not.
@@ -48,6 +49,7 @@ class Traitor {
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
   std::optional<Persons> persons_;    ///< Where the profile has lies about proofs of persons.
+  std::optional<Forger> forger_;      ///< Likewise.
   std::optional<Impostor> impostor_;  ///< Where the profile has its lies.
   std::vector<crdt::RowOf> heard_;    ///< To be said again when it is over; at most kHeardMax.
 };
