@@ -55,6 +55,19 @@ enum class Mutant : std::uint8_t {
   kStrangerIsUser,       ///< A login without a record is a user, whatever the rule says.
   kHiddenTeamsShown,     ///< Jobs of other teams are shown, whatever the rule says.
   kOutputOpen,           ///< Output is read by every user.
+  // Proofs of persons
+  kSignatureUnasked,       ///< The word of a host is enough for what an administrator signs.
+  kSignatureCountsTwice,   ///< The number of a signed order is not compared.
+  kSignatureOfAnyCluster,  ///< The cluster is not among the words that are signed.
+  kSignatureOfAnyPerson,   ///< The key may be that of another user.
+  kSignatureOfAnyOrder,    ///< The order is not among the words that are signed.
+  kSignatureForAnyUse,     ///< A signature that was made for another purpose counts.
+  kRemovedKeyCounts,       ///< A key that was taken from a user is still the user's.
+  kTokenUnproven,          ///< The secret of an access token is not compared.
+  kTokenStatedByAny,       ///< Any host is believed that it has seen an access token.
+  kTokenOutlivesItself,    ///< The time of an access token does not end it.
+  kTokenOutlivesRevoking,  ///< An access token that was revoked stays.
+  kTokenOfAnyRight,        ///< An access token does all that its user may do.
 };
 
 struct MutantName {
@@ -111,6 +124,22 @@ inline constexpr std::array<MutantName, 11> kAccessMutants = {{
     {Mutant::kStrangerIsUser, "stranger_is_user"},
     {Mutant::kHiddenTeamsShown, "hidden_teams_shown"},
     {Mutant::kOutputOpen, "output_open"},
+}};
+
+/// Planted bugs of the proofs of persons: the traitor of a swarm finds them.
+inline constexpr std::array<MutantName, 12> kProofMutants = {{
+    {Mutant::kSignatureUnasked, "signature_unasked"},
+    {Mutant::kSignatureCountsTwice, "signature_counts_twice"},
+    {Mutant::kSignatureOfAnyCluster, "signature_of_any_cluster"},
+    {Mutant::kSignatureOfAnyPerson, "signature_of_any_person"},
+    {Mutant::kSignatureOfAnyOrder, "signature_of_any_order"},
+    {Mutant::kSignatureForAnyUse, "signature_for_any_use"},
+    {Mutant::kRemovedKeyCounts, "removed_key_counts"},
+    {Mutant::kTokenUnproven, "token_unproven"},
+    {Mutant::kTokenStatedByAny, "token_stated_by_any"},
+    {Mutant::kTokenOutlivesItself, "token_outlives_itself"},
+    {Mutant::kTokenOutlivesRevoking, "token_outlives_revoking"},
+    {Mutant::kTokenOfAnyRight, "token_of_any_right"},
 }};
 
 #ifdef MUSTER_MUTANTS

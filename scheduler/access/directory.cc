@@ -114,7 +114,9 @@ Status Draft::set(const UserChange& change) {
 
 Status Draft::change_keys(const UserChange& change, User& user) const {
   for (const gossip::SshKey& key : change.keys_removed) {
-    if (std::erase_if(user.keys, [&](const UserKey& each) { return each.line.key == key; }) == 0) {
+    const bool stays = mutant(Mutant::kRemovedKeyCounts) && find_key(user, key) != nullptr;
+    if (!stays &&
+        std::erase_if(user.keys, [&](const UserKey& each) { return each.line.key == key; }) == 0) {
       return Error{ErrorCode::kNotFound,
                    "user " + change.name + " has no such key: see `muster " + "user list --json`"};
     }
@@ -216,7 +218,8 @@ Status Directory::make_token(AccessTokenId id, TokenRecord record, Duration clus
 }
 
 bool Directory::end_token(AccessTokenId id) {
-  const bool was_there = tokens_.end(id);
+  const bool was_there =
+      mutant(Mutant::kTokenOutlivesRevoking) ? tokens_.find(id) != nullptr : tokens_.end(id);
   version_ += was_there ? 1 : 0;
   return was_there;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "gossip/base/mutant.h"
 #include "gossip/wire/wire.h"
 
 namespace muster::scheduler {
@@ -28,10 +29,10 @@ std::optional<bool> wish_in(gossip::Reader& in) {
 std::string message_of(const Intent& intent) {
   return gossip::Encoder()
       .array(4)
-      .id(intent.cluster)
+      .id(mutant(Mutant::kSignatureOfAnyCluster) ? ClusterId() : intent.cluster)
       .text(intent.user)
       .u64(intent.number)
-      .bytes(intent.order)
+      .bytes(mutant(Mutant::kSignatureOfAnyOrder) ? "" : intent.order)
       .take();
 }
 

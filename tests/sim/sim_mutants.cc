@@ -15,6 +15,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -183,9 +184,12 @@ std::vector<Planted> all_planted() {
   const auto traitor = [](std::uint64_t seed) {
     return run_swarm_once(*swarm_profile("traitor"), seed);
   };
-  for (const MutantName& each : kTraitorMutants) {
-    all.push_back(
-        {std::string(each.name), {{"traitor", traitor}}, SchedulerMutant::kNone, each.mutant});
+  for (const auto& names :
+       {std::span<const MutantName>(kTraitorMutants), std::span<const MutantName>(kProofMutants)}) {
+    for (const MutantName& each : names) {
+      all.push_back(
+          {std::string(each.name), {{"traitor", traitor}}, SchedulerMutant::kNone, each.mutant});
+    }
   }
   for (const MutantName& each : kAccessMutants) {
     all.push_back({std::string(each.name),
