@@ -38,10 +38,21 @@ enum class Way : std::uint8_t {
   kReadToken,     ///< One that may only read, at the first one, whose login is another person.
   kTeamToken,     ///< One that may submit for the person's team alone, at the first one.
   kNobody,        ///< A connection that proves no identity.
+  // With a signature, where persons have keys:
+  kSigned,          ///< As kVouching, with the signature of the person.
+  kSignedThrough,   ///< As kThrough, likewise.
+  kSignedAtOther,   ///< As kAnother, likewise.
+  kSignedToken,     ///< As kToken, likewise.
+  kSignedByOther,   ///< As kVouching; another person signed, an administrator.
+  kSignedForOther,  ///< As kVouching; the person signed in the name of another one.
+  kSignedBefore,    ///< As kVouching; under a number of the key that is over.
 };
 inline constexpr Way kWays[] = {Way::kVouching,     Way::kAnother,     Way::kThrough,
                                 Way::kThroughOther, Way::kFromAnother, Way::kToken,
                                 Way::kReadToken,    Way::kTeamToken,   Way::kNobody};
+inline constexpr Way kSignedWays[] = {Way::kSigned,      Way::kSignedThrough, Way::kSignedAtOther,
+                                      Way::kSignedToken, Way::kSignedByOther, Way::kSignedForOther,
+                                      Way::kSignedBefore};
 std::string text_of(Way way);
 
 /// A variant of a request that has its own row in the table.
@@ -61,13 +72,15 @@ struct AccessCell {
   Relation relation{};
   Way way{};
   bool hides_other_teams = false;  ///< The rule jobs=team.
+  bool has_keys = false;           ///< All persons have keys: administrators have to sign.
 };
 std::string text_of(const AccessCell& cell);
 
 enum class Expected : std::uint8_t {
-  kAllowed,   ///< Any answer but a denial.
-  kDenied,    ///< A denial.
-  kNoAnswer,  ///< Silence: the gate does not talk to nobody.
+  kAllowed,    ///< Any answer but a denial.
+  kDenied,     ///< A denial.
+  kNoAnswer,   ///< Silence: the gate does not talk to nobody.
+  kSignAgain,  ///< The person is asked for another signature.
 };
 Expected expected(const AccessCell& cell);
 

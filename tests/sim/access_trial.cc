@@ -1,7 +1,9 @@
 #include "tests/sim/access_trial.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,9 +17,11 @@
 #include "agent/api/users.h"
 #include "gossip/base/check.h"
 #include "scheduler/access/access_token.h"
+#include "scheduler/access/intent.h"
 #include "tests/gossip/base/stand_in_keys.h"
 #include "tests/sim/access_oracle.h"
 #include "tests/sim/checkers.h"
+#include "tests/sim/pen.h"
 
 namespace muster::sim {
 namespace {
@@ -26,9 +30,9 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 using agent::encode_payload;
 using agent::Verb;
 
-constexpr std::uint32_t kHosts = 4;
-constexpr std::uint32_t kAnother = 3;  ///< It may not vouch, and has no vote.
-constexpr std::uint32_t kFirstUid = 2'000;
+constexpr std::uint32_t kHosts = 5;
+constexpr std::uint32_t kSpare = 3;     ///< It runs no jobs; where persons have keys it is revoked.
+constexpr std::uint32_t kAnother = 4;   ///< It may not vouch, and has no vote.
 constexpr std::int64_t kCeiling = 100;  ///< The default of a team.
 const std::string kVision = "vision";
 const std::string kSpeech = "speech";
@@ -67,9 +71,96 @@ bool is_about_a_job(Verb verb) {
   return false;
 }
 
+std::vector<Variant> variants_of(Verb verb) {
+  if (verb == Verb::kSubmit || verb == Verb::kDryRun || verb == Verb::kEdit) {
+    return {Variant::kPlain, Variant::kHighPriority};
+  }
+  if (verb == Verb::kMakeTicket || verb == Verb::kRecover) {
+    return {Variant::kPlain, Variant::kWithRights};
+  }
+  if (verb == Verb::kChangeUsers) {
+    return {Variant::kPlain, Variant::kGivesRole, Variant::kOtherTeam, Variant::kRules};
+  }
+  return {Variant::kPlain};
+}
+
+std::uint32_t asked_of(Way way) {
+  return way == Way::kAnother || way == Way::kFromAnother || way == Way::kToken ||
+                 way == Way::kSignedAtOther || way == Way::kSignedToken
+             ? kAnother
+             : 1;
+}
+
+/// kHosts = no host is named.
+std::uint32_t named_of(Way way) {
+  switch (way) {
+    case Way::kThrough:
+    case Way::kSignedThrough:
+      return 2;
+    case Way::kThroughOther:
+      return kAnother;
+    case Way::kFromAnother:
+      return 1;
+    case Way::kVouching:
+    case Way::kAnother:
+    case Way::kToken:
+    case Way::kReadToken:
+    case Way::kTeamToken:
+    case Way::kNobody:
+    case Way::kSigned:
+    case Way::kSignedAtOther:
+    case Way::kSignedToken:
+    case Way::kSignedByOther:
+    case Way::kSignedForOther:
+    case Way::kSignedBefore:
+      break;
+  }
+  return kHosts;
+}
+
+std::string change_of(const AccessCell& cell) {
+  agent::DirectoryArgs change;
+  switch (cell.variant) {
+    case Variant::kGivesRole:
+      change.change.users.push_back({kMate, false, scheduler::UserRole::kUser});
+      break;
+    case Variant::kOtherTeam:
+      change.change.users.push_back({kOtto, false, {}, {kSpeech}, {}});
+      break;
+    case Variant::kRules:
+      change.change.are_logins_users = false;
+      break;
+    case Variant::kPlain:
+    case Variant::kHighPriority:
+    case Variant::kWithRights:
+      change.change.users.push_back({kMate, false, {}, {kVision}, {}});
+      break;
+  }
+  return encode_payload(change);
+}
+
+bool is_signed(Way way) {
+  return std::find(std::begin(kSignedWays), std::end(kSignedWays), way) != std::end(kSignedWays);
+}
+
+Expected seen_in(const std::optional<agent::Response>& response) {
+  if (!response.has_value()) {
+    return Expected::kNoAnswer;
+  }
+  const bool is_late = response->status == agent::ResponseStatus::kConflict &&
+                       response->text == scheduler::kSignAgain;
+  return response->status == agent::ResponseStatus::kDenied ? Expected::kDenied
+         : is_late                                          ? Expected::kSignAgain
+                                                            : Expected::kAllowed;
+}
+
 class AccessTrial {
  public:
-  explicit AccessTrial(std::uint64_t seed) : world_(world_options(seed)) { add_checkers(world_); }
+  /// `has_keys`: all persons have keys, so that administrators have to sign.
+  AccessTrial(std::uint64_t seed, bool has_keys)
+      : world_(world_options(seed)), has_keys_(has_keys) {
+    add_checkers(world_);
+  }
 
   AccessTrialResult run() {
     if (settle()) {
@@ -96,16 +187,6 @@ class AccessTrial {
 
   // ---- requests ----
 
-  static gossip::Sender login(const std::string& user) {
-    gossip::Sender sender{gossip::Sender::Kind::kLogin};
-    if (user != kOperator) {
-      // A uid is the name's alone: any will do, but for that of root.
-      sender.uid = kFirstUid + static_cast<std::uint32_t>(user.size());
-      sender.login_name = user;
-    }
-    return sender;
-  }
-
   /// nullopt if no answer comes.
   std::optional<agent::Response> ask(std::uint32_t host, const gossip::Sender& sender,
                                      agent::Request request, Duration patience = 10s) {
@@ -119,11 +200,33 @@ class AccessTrial {
     request.verb = verb;
     request.user = user;
     request.arguments = std::move(arguments);
-    const auto response = ask(0, login(user), std::move(request)).value_or(agent::Response());
+    if (has_keys_) {
+      sign(request, {user, user});
+    }
+    const auto response = ask(0, login_of(user), std::move(request)).value_or(agent::Response());
     if (response.status != agent::ResponseStatus::kOk) {
       world_.violation("access", "the trial could not be prepared: " + response.text);
     }
     return response;
+  }
+  /// Signs by the pen in the name of `user`, under the number that is next for its key, or the one
+  /// before. A user without that key has no number.
+  struct Hand {
+    std::string pen;
+    std::string user;
+    std::uint64_t before = 0;
+  };
+  void sign(agent::Request& request, const Hand& hand) {
+    const std::uint32_t leader = world_.leader();
+    if (leader == world_.size()) {
+      return;
+    }
+    const scheduler::Directory& directory = world_.node(leader).seat().state().directory();
+    const scheduler::UserKey* key = directory.key(hand.pen, key_of(hand.pen));
+    const std::uint64_t number = key == nullptr ? 1 : key->next - hand.before;
+    const OrderWords words = words_under(request).value_or(OrderWords{request.arguments});
+    request.signature =
+        written(hand.pen, {directory.cluster(), hand.user, number, words.words}, words.holds);
   }
   template <class Fill>
   void change(Fill fill) {
@@ -150,8 +253,13 @@ class AccessTrial {
       return false;
     }
     world_.run_for(5s);
-    ask_well(kOperator, Verb::kDrain,
-             encode_payload(agent::DrainArgs{world_.id(kAnother), "access", false, 0}));
+    for (const std::uint32_t host : {kSpare, kAnother}) {
+      ask_well(kOperator, Verb::kDrain,
+               encode_payload(agent::DrainArgs{world_.id(host), "access", false, 0}));
+    }
+    if (has_keys_) {
+      give_first_key();
+    }
     change([](scheduler::DirectoryChange& change) {
       change.teams = {{kVision}, {kSpeech}};
       for (const Person person : kPersons) {
@@ -183,7 +291,28 @@ class AccessTrial {
                       {name_of(Person::kOfficer), false, UserRole::kOperator},
                       {name_of(Person::kAdmin), false, UserRole::kAdmin}};
     });
+    if (has_keys_) {
+      change([](scheduler::DirectoryChange& change) {
+        for (const Person person : kPersons) {
+          if (person != Person::kStranger) {
+            change.users.push_back({name_of(person)});
+            change.users.back().keys_added = {{key_of(name_of(person)), "trial"}};
+          }
+        }
+      });
+      ask_well(kOperator, Verb::kRevokeHost, encode_payload(agent::HostRef{world_.id(kSpare)}));
+    }
     return world_.violations().empty();
+  }
+
+  /// From here on orders have to be signed.
+  void give_first_key() {
+    has_keys_ = false;
+    change([](scheduler::DirectoryChange& change) {
+      change.users.push_back({kOperator});
+      change.users.back().keys_added = {{key_of(kOperator), "trial"}};
+    });
+    has_keys_ = true;
   }
 
   JobId submit(const std::string& user, bool is_held) {
@@ -244,7 +373,7 @@ class AccessTrial {
     for (const agent::VerbRow& row : agent::verbs::kTable) {
       for (const Variant variant : variants_of(row.verb)) {
         for (const Person person : kPersons) {
-          try_ways({row.verb, variant, person, {}, {}, hides_other_teams});
+          try_ways({row.verb, variant, person, {}, {}, hides_other_teams, has_keys_});
         }
       }
     }
@@ -252,74 +381,47 @@ class AccessTrial {
   void try_ways(AccessCell cell) {
     for (const Relation relation : kRelations) {
       if (relation == Relation::kOwn || is_about_a_job(cell.verb)) {
+        cell.relation = relation;
         for (const Way way : kWays) {
-          cell.relation = relation;
-          cell.way = way;
-          judge(cell);
+          judge(cell, way);
+        }
+        for (const Way way : kSignedWays) {
+          if (has_keys_) {
+            judge(cell, way);
+          }
         }
       }
     }
   }
 
-  static std::vector<Variant> variants_of(Verb verb) {
-    if (verb == Verb::kSubmit || verb == Verb::kDryRun || verb == Verb::kEdit) {
-      return {Variant::kPlain, Variant::kHighPriority};
-    }
-    if (verb == Verb::kMakeTicket || verb == Verb::kRecover) {
-      return {Variant::kPlain, Variant::kWithRights};
-    }
-    if (verb == Verb::kChangeUsers) {
-      return {Variant::kPlain, Variant::kGivesRole, Variant::kOtherTeam, Variant::kRules};
-    }
-    return {Variant::kPlain};
-  }
-  static std::uint32_t asked_of(Way way) {
-    return way == Way::kAnother || way == Way::kFromAnother || way == Way::kToken ? kAnother : 1;
-  }
-  /// kHosts = no host is named.
-  static std::uint32_t named_of(Way way) {
-    switch (way) {
-      case Way::kThrough:
-        return 2;
-      case Way::kThroughOther:
-        return kAnother;
-      case Way::kFromAnother:
-        return 1;
-      case Way::kVouching:
-      case Way::kAnother:
-      case Way::kToken:
-      case Way::kReadToken:
-      case Way::kTeamToken:
-      case Way::kNobody:
-        break;
-    }
-    return kHosts;
-  }
-
-  void judge(const AccessCell& cell) {
-    if (cell.person == Person::kStranger && cell.way == Way::kTeamToken) {
+  void judge(AccessCell cell, Way way) {
+    cell.way = way;
+    const bool has_line = !(cell.person == Person::kStranger && way == Way::kTeamToken);
+    if (!has_line) {
       return;
     }
     agent::Request request = request_of(cell);
     request.user = kOperator;  // A client may say what it likes.
-    if (const std::uint32_t named = named_of(cell.way); named != kHosts) {
+    if (const std::uint32_t named = named_of(way); named != kHosts) {
       request.node = world_.node(named).options().name;
     }
-    const bool is_nobody = cell.way == Way::kNobody;
+    const bool is_nobody = way == Way::kNobody;
     std::string user = name_of(cell.person);
-    if (const auto line = lines_[user].find(cell.way); line != lines_[user].end()) {
+    if (is_signed(way)) {
+      sign(request,
+           {way == Way::kSignedByOther ? kOperator : user,
+            way == Way::kSignedForOther ? kOperator : user, way == Way::kSignedBefore ? 1U : 0U});
+    }
+    const Way token_way = way == Way::kSignedToken ? Way::kToken : way;
+    if (const auto line = lines_[user].find(token_way); line != lines_[user].end()) {
       request.access = line->second;
       user = kOtto;  // The login that shows it does not count.
     }
-    const auto response = ask(asked_of(cell.way), is_nobody ? gossip::Sender() : login(user),
+    const auto response = ask(asked_of(way), is_nobody ? gossip::Sender() : login_of(user),
                               std::move(request), is_nobody ? Duration(200ms) : Duration(10s));
-    const bool is_denied =
-        response.has_value() && response->status == agent::ResponseStatus::kDenied;
-    const Expected seen = !response.has_value() ? Expected::kNoAnswer
-                          : is_denied           ? Expected::kDenied
-                                                : Expected::kAllowed;
+    const Expected seen = seen_in(response);
     ++result_.cells;
-    result_.refused += is_denied ? 1U : 0U;
+    result_.refused += seen == Expected::kDenied ? 1U : 0U;
     if (seen != expected(cell)) {
       result_.wrong.push_back(
           text_of(cell) + ": " +
@@ -354,26 +456,6 @@ class AccessTrial {
     spec.team = cell.relation == Relation::kOther ? kSpeech : kVision;
     spec.priority = cell.variant == Variant::kHighPriority ? kCeiling + 1 : kCeiling;
     return encode_payload(agent::SubmitArgs{next_key(), spec});
-  }
-  static std::string change_of(const AccessCell& cell) {
-    agent::DirectoryArgs change;
-    switch (cell.variant) {
-      case Variant::kGivesRole:
-        change.change.users.push_back({kMate, false, scheduler::UserRole::kUser});
-        break;
-      case Variant::kOtherTeam:
-        change.change.users.push_back({kOtto, false, {}, {kSpeech}, {}});
-        break;
-      case Variant::kRules:
-        change.change.are_logins_users = false;
-        break;
-      case Variant::kPlain:
-      case Variant::kHighPriority:
-      case Variant::kWithRights:
-        change.change.users.push_back({kMate, false, {}, {kVision}, {}});
-        break;
-    }
-    return encode_payload(change);
   }
   std::string ticket_of(const AccessCell& cell) {
     agent::TicketArgs ticket;
@@ -422,7 +504,8 @@ class AccessTrial {
     }
     return is_about_a_job(cell.verb) ? encode_payload(agent::JobRef{jobs.held}) : "";
   }
-  /// Orders name a host that there is not.
+  /// Orders name a host that there is not. The signature of one that the leader makes a record of
+  /// is looked at last: where it counts, they name one about which they change little.
   std::string arguments_of(const AccessCell& cell) {
     if (std::string of_job = job_arguments_of(cell); !of_job.empty()) {
       return of_job;
@@ -434,6 +517,8 @@ class AccessTrial {
     const bool is_order = cell.variant == Variant::kWithRights;
     const std::string nobody = encode_payload(agent::HostRef{kUnknownHost});
     const std::string about = encode_payload(agent::HostRef{host_about(cell)});
+    const HostId spare = has_keys_ ? world_.id(kSpare) : kUnknownHost;
+    const HostId another = has_keys_ ? world_.id(kAnother) : kUnknownHost;
     const agent::QuorumWish wish{scheduler::QuorumAction::kAdd, kUnknownHost};
     const agent::DrainArgs drain{kUnknownHost, "access", false, 0};
     const Row rows[] = {
@@ -441,12 +526,12 @@ class AccessTrial {
         {Verb::kHostDetail, about},
         {Verb::kUndrain, nobody},
         {Verb::kRemoveHost, nobody},
-        {Verb::kRevokeHost, nobody},
+        {Verb::kRevokeHost, encode_payload(agent::HostRef{spare})},
         {Verb::kChangeQuorum, encode_payload(wish)},
         {Verb::kFence, encode_payload(agent::FenceArgs{kUnknownHost})},
         {Verb::kDrain, encode_payload(drain)},
-        {Verb::kRotateKeys, encode_payload(agent::RotateArgs{kUnknownHost})},
-        {Verb::kSetHost, encode_payload(agent::SetHostArgs{kUnknownHost})},
+        {Verb::kRotateKeys, encode_payload(agent::RotateArgs{another})},
+        {Verb::kSetHost, encode_payload(agent::SetHostArgs{another})},
         {Verb::kRecover, encode_payload(agent::RecoverArgs{is_order, {}, {}})},
         {Verb::kFound, encode_payload(agent::FoundArgs())},
         {Verb::kEnter, encode_payload(agent::EnterArgs())},
@@ -467,6 +552,7 @@ class AccessTrial {
   }
 
   World world_;
+  bool has_keys_;
   AccessTrialResult result_;
   std::map<std::string, JobsOfUser> jobs_;
   std::map<std::string, std::map<Way, std::string>> lines_;  ///< Access tokens of users.
@@ -475,8 +561,18 @@ class AccessTrial {
 
 }  // namespace
 
+AccessTrialResult& AccessTrialResult::operator+=(const AccessTrialResult& other) {
+  cells += other.cells;
+  refused += other.refused;
+  wrong.insert(wrong.end(), other.wrong.begin(), other.wrong.end());
+  violations.insert(violations.end(), other.violations.begin(), other.violations.end());
+  return *this;
+}
+
 AccessTrialResult run_access_trial(std::uint64_t seed) {
-  return AccessTrial(seed).run();
+  AccessTrialResult all = AccessTrial(seed, false).run();
+  all += AccessTrial(seed, true).run();
+  return all;
 }
 
 int tell_access_trials(const Seeds& seeds) {
@@ -492,10 +588,7 @@ int tell_access_trials(const Seeds& seeds) {
       std::printf("# seed %llu: %s\n", static_cast<unsigned long long>(seed),
                   result.wrong[i].c_str());
     }
-    all.cells += result.cells;
-    all.refused += result.refused;
-    all.wrong.insert(all.wrong.end(), result.wrong.begin(), result.wrong.end());
-    all.violations.insert(all.violations.end(), result.violations.begin(), result.violations.end());
+    all += result;
   }
   std::printf("figure access_cells %llu count\n", static_cast<unsigned long long>(all.cells));
   std::printf("figure access_refused %llu count\n", static_cast<unsigned long long>(all.refused));

@@ -1,7 +1,7 @@
 #pragma once
-// The trial of access: real Nodes in a cluster of four are asked for every verb, by users of every
-// role, about own jobs, those of their team and others, on every way to a node; the oracle judges
-// each answer.
+// The trial of access: real Nodes in a cluster of five are asked for every verb, by users of every
+// role, about own jobs, those of their team and others, on every way to a node, with and without
+// signatures; the oracle judges each answer.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +17,10 @@ struct AccessTrialResult {
   std::uint64_t refused = 0;       ///< Answers that were denials, rightly or not.
   std::vector<std::string> wrong;  ///< Cells whose answer is not the expected one, with both.
   std::vector<Violation> violations;
+  AccessTrialResult& operator+=(const AccessTrialResult& other);
 };
 
+/// In a cluster whose administrators have no keys, then in one in which all persons have one.
 AccessTrialResult run_access_trial(std::uint64_t seed);
 
 /// Prints the figures of these seeds, and each wrong cell. The exit status of muster_sim.
