@@ -40,7 +40,9 @@ void DiskFaults::plan_images(Instant end) {
 }
 
 void DiskFaults::act(Fault kind, std::uint32_t host) {
-  if (kind == Fault::kDiskLied) {
+  if (kind == Fault::kDiskPutBack) {
+    put_back();
+  } else if (kind == Fault::kDiskLied) {
     lie(host);
   } else if (kind == Fault::kVoterPutBack) {
     put_back_any(host);

@@ -30,11 +30,9 @@ class DiskFaults {
 
   /// Images of disks that may be put back are kept now and then, up to `end`: of the faults.
   void plan_images(Instant end);
-  /// A disk that is full, or one of the faults by which a voter may forget; `host` is of no matter
-  /// to kVotersLost.
+  /// A disk that is full or goes back, or one of the faults by which a voter may forget; `host` is
+  /// of no matter to kDiskPutBack and kVotersLost.
   void act(Fault kind, std::uint32_t host);
-  /// Of a host without a vote: a voter that forgot its word would be another matter.
-  void put_back();
   /// Of one voter at a time; never while `until` a removal may be under way.
   void lose_raft(Instant removal_over_at);
   /// Every voter is there, in the seat that votes: one more may lose its disk, and a majority of
@@ -42,6 +40,8 @@ class DiskFaults {
   bool is_quorum_whole() const;
 
  private:
+  /// Of a host without a vote: a voter that forgot its word would be another matter.
+  void put_back();
   /// Of any host.
   void put_back_any(std::uint32_t host);
   /// The data directory of that host is a copy from now on, and its move is told of sooner or

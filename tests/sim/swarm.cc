@@ -203,8 +203,6 @@ class Swarm {
         return kill_leader();
       case Fault::kIsolated:
         return isolate(host);
-      case Fault::kDiskPutBack:
-        return disks_.put_back();
       case Fault::kLeaderZombie:
         return leader_zombie();
       case Fault::kLeft:
@@ -228,6 +226,7 @@ class Swarm {
         return kind == Fault::kRing ? ring() : bridge(host);
       case Fault::kWordsOvertaken:
         return overtake_words();
+      case Fault::kDiskPutBack:
       case Fault::kDiskLied:
       case Fault::kVoterPutBack:
       case Fault::kDiskFull:
