@@ -62,12 +62,13 @@ enum class Mutant : std::uint8_t {
   kSignatureOfAnyPerson,   ///< The key may be that of another user.
   kSignatureOfAnyOrder,    ///< The order is not among the words that are signed.
   kSignatureForAnyUse,     ///< A signature that was made for another purpose counts.
-  kRemovedKeyCounts,       ///< A key that was taken from a user is still the user's.
+  kRemovedKeyCounts,       ///< A key that was taken from a user counts on.
   kTokenUnproven,          ///< The secret of an access token is not compared.
   kTokenStatedByAny,       ///< Any host is believed that it has seen an access token.
   kTokenOutlivesItself,    ///< The time of an access token does not end it.
   kTokenOutlivesRevoking,  ///< An access token that was revoked stays.
   kTokenOfAnyRight,        ///< An access token does all that its user may do.
+  kAnyHostEndsJobs,        ///< The end of a job counts, whichever host says it.
 };
 
 struct MutantName {
@@ -127,7 +128,7 @@ inline constexpr std::array<MutantName, 11> kAccessMutants = {{
 }};
 
 /// Planted bugs of the proofs of persons: the traitor of a swarm finds them.
-inline constexpr std::array<MutantName, 12> kProofMutants = {{
+inline constexpr std::array<MutantName, 13> kProofMutants = {{
     {Mutant::kSignatureUnasked, "signature_unasked"},
     {Mutant::kSignatureCountsTwice, "signature_counts_twice"},
     {Mutant::kSignatureOfAnyCluster, "signature_of_any_cluster"},
@@ -140,6 +141,7 @@ inline constexpr std::array<MutantName, 12> kProofMutants = {{
     {Mutant::kTokenOutlivesItself, "token_outlives_itself"},
     {Mutant::kTokenOutlivesRevoking, "token_outlives_revoking"},
     {Mutant::kTokenOfAnyRight, "token_of_any_right"},
+    {Mutant::kAnyHostEndsJobs, "any_host_ends_jobs"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "gossip/base/check.h"
+#include "gossip/base/mutant.h"
 #include "scheduler/leader/hello_entry.h"
 #include "scheduler/protocol/mutants.h"
 
@@ -16,6 +17,18 @@ bool never_ran(const Finish& finish) {
   return std::all_of(finish.results.begin(), finish.results.end(), [](const RankResult& result) {
     return result.kind == RankResult::Kind::kNeverRan;
   });
+}
+
+/// The host whose share of the attempt the words are about.
+HostId speaker_of(const State& state, const HostId& from, const Finish& finish) {
+  if (!mutant(Mutant::kAnyHostEndsJobs) || state.attempt(finish.token) == nullptr) {
+    return from;
+  }
+  const std::vector<MemberRecord>& members = state.attempt(finish.token)->members;
+  const auto meant = std::find_if(members.begin(), members.end(), [&](const auto& each) {
+    return each.member.start == finish.start;
+  });
+  return meant == members.end() ? from : meant->member.host;
 }
 
 /// The results of the member's own ranks, each once.
@@ -209,7 +222,7 @@ void AgentDesk::hear_refuse(const StepContext& step, Proposals& proposals, const
 
 void AgentDesk::hear_finish(const StepContext& step, Proposals& proposals, Resends& resends,
                             const Caller& caller, const Finish& finish) {
-  const HostId& from = caller.host;
+  const HostId from = speaker_of(step.state, caller.host, finish);
   if (step.state.may_be_adopted(finish.token)) {
     hear_unknown_finish(step, caller, finish);
     return;

@@ -12,6 +12,7 @@
 #include "gossip/base/version.h"
 #include "gossip/wire/message.h"
 #include "scheduler/access/access_token.h"
+#include "scheduler/protocol/agent_messages.h"
 #include "tests/gossip/base/stand_in_keys.h"
 #include "tests/sim/impostor.h"
 #include "tests/sim/pen.h"
@@ -39,7 +40,7 @@ void Forger::lie() {
   if (!persons_.has_staff()) {
     return;
   }
-  switch (rng_.below(12)) {
+  switch (rng_.below(13)) {
     case 0:
       return replay();
     case 1:
@@ -62,6 +63,8 @@ void Forger::lie() {
       return overuse_token();
     case 10:
       return state_token();
+    case 11:
+      return end_job_of_others();
     default:
       return speak_without_right();
   }
@@ -253,6 +256,37 @@ void Forger::speak_without_right() {
   }
 }
 
+/// In its own name, or in that of the host that has the job.
+void Forger::end_job_of_others() {
+  const scheduler::State* state = leaders_state();
+  const std::uint32_t victim = some_victim();
+  if (state == nullptr || !world_.is_running(victim)) {
+    return;
+  }
+  std::vector<std::pair<Token, const scheduler::Member*>> members;
+  for (const auto& [token, attempt] : state->attempts()) {
+    for (const scheduler::MemberRecord& record : attempt.members) {
+      if (record.end == scheduler::MemberEnd::kNone && record.member.host != traitor_of(world_)) {
+        members.emplace_back(token, &record.member);
+      }
+    }
+  }
+  if (members.empty()) {
+    return;
+  }
+  const auto& [token, member] = members[rng_.below(members.size())];
+  scheduler::Finish finish{token, member->start, {}};
+  for (std::uint32_t i = 0; i < member->rank_count(); ++i) {
+    scheduler::RankResult result;
+    result.rank = member->first_rank + i;
+    result.code = kForgedExit;
+    finish.results.push_back(std::move(result));
+  }
+  const HostId as = rng_.chance(500'000) ? traitor_of(world_) : member->host;
+  const scheduler::AgentMessage word = std::move(finish);
+  send("jobs_of_others_ended", victim, as, type_of(word), encode(word));
+}
+
 // ---- how it is said ----
 
 /// As soon as it is so in the log: an order that comes later is behind that entry.
@@ -334,16 +368,21 @@ void Forger::say(const char* kind, agent::Request request, std::optional<HostId>
     return;
   }
   request.via = world_.node(victim).options().name;  // It may name any host.
+  send(kind, victim, as.value_or(traitor_of(world_)), gossip::MessageType::kRequest,
+       agent::encode(request));
+}
+
+void Forger::send(const char* kind, std::uint32_t victim, HostId as, gossip::MessageType type,
+                  const std::string& body) {
   gossip::Envelope envelope;
   envelope.version = kProtocolVersion;
-  envelope.type = gossip::MessageType::kRequest;
+  envelope.type = type;
   envelope.cluster = world_.node(victim).cluster();
-  envelope.from = as.value_or(traitor_of(world_));
+  envelope.from = as;
   envelope.generation = Generation(1);
   envelope.nonce = Nonce(rng_.next() | 1U);
   ++counts_[kind];
-  world_.say_as_stranger(victim, traitor_of(world_),
-                         gossip::encode(envelope, agent::encode(request)));
+  world_.say_as_stranger(victim, traitor_of(world_), gossip::encode(envelope, body));
 }
 
 }  // namespace muster::sim

@@ -2,8 +2,8 @@
 // The lies of a traitor about proofs of persons. It has all signed orders and requests that persons
 // made, as if it had carried each, the access tokens that were shown to it, the keys that were
 // taken from the second administrator, the accomplice with a key, and the word of its host for its
-// logins, until it loses that. With all of this it must come to nothing beyond what was asked for
-// (ledger.h).
+// logins, until it loses that. It also speaks for jobs that its host does not have. With all of
+// this it must come to nothing beyond what was asked for (ledger.h).
 
 #include <cstdint>
 #include <map>
@@ -12,6 +12,7 @@
 
 #include "agent/api/request.h"
 #include "gossip/base/rng.h"
+#include "gossip/wire/message.h"
 #include "scheduler/state/state.h"
 #include "tests/sim/persons.h"
 #include "tests/sim/world.h"
@@ -42,8 +43,9 @@ class Forger {
   void use_ended_token();
   void overuse_token();
   void state_token();
-  /// The host's word for a login, when it counts no more.
+  /// The host's word for a login, when it counts no more; and for a job that it does not have.
   void speak_without_right();
+  void end_job_of_others();
 
   bool is_silenced() const;
   std::uint32_t some_victim();
@@ -59,6 +61,8 @@ class Forger {
   /// Signs `request` by that pen for its user, as the next order of the key of `numbered`.
   void sign(agent::Request& request, const std::string& pen, std::uint64_t number) const;
   void say(const char* kind, agent::Request request, std::optional<HostId> as = std::nullopt);
+  void send(const char* kind, std::uint32_t victim, HostId as, gossip::MessageType type,
+            const std::string& body);
 
   World& world_;
   Rng& rng_;

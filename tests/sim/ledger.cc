@@ -85,6 +85,16 @@ void NoProofIsForged::look_at_work(World& world, const scheduler::State& state) 
       tell(world, "a job by " + job.spec.name);
     }
   }
+  for (const auto& [token, attempt] : state.attempts()) {
+    for (const scheduler::MemberRecord& record : attempt.members) {
+      const bool is_forged =
+          std::any_of(record.results.begin(), record.results.end(),
+                      [](const scheduler::RankResult& each) { return each.code == kForgedExit; });
+      if (is_forged) {
+        tell(world, "an end of job " + text_of(attempt.job) + " that its host never said");
+      }
+    }
+  }
   for (const auto& [id, host] : state.hosts()) {
     if (host.drain.has_value() && is_marked(host.drain->why)) {
       tell(world, "a drain by " + host.drain->why);

@@ -20,6 +20,9 @@ namespace muster::sim {
 /// begin so.
 inline constexpr std::string_view kForgedMark = "forged";
 
+/// The exit code of ranks that their own host did not report. No simulated rank exits by it.
+inline constexpr std::int32_t kForgedExit = 77;
+
 /// No state is beyond it: what was asked for is not known to be gone.
 inline constexpr LogIndex kNotGone{UINT64_MAX};
 
