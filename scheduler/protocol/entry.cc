@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "gossip/base/enum_table.h"
 #include "scheduler/protocol/codec.h"
 
 namespace muster::scheduler {
@@ -485,6 +486,30 @@ constexpr auto kKinds = [] {
                     kNoteRequests};
 }();
 static_assert(kKinds.size() == std::variant_size_v<Entry>);
+
+struct CauseText {
+  Cause cause{};
+  std::string_view text;
+};
+constexpr CauseText kCauseTexts[] = {
+    {Cause::kNone, "none"},
+    {Cause::kRefused, "refused"},
+    {Cause::kRecovered, "quorum_recovered"},
+    {Cause::kDeadline, "deadline"},
+    {Cause::kCondemned, "condemned"},
+    {Cause::kRestarted, "agent_restarted"},
+    {Cause::kFenced, "fenced"},
+    {Cause::kRankFailed, "rank_failed"},
+    {Cause::kHostLost, "host_lost"},
+    {Cause::kAgentDown, "agent_down"},
+    {Cause::kRanksLost, "ranks_lost"},
+    {Cause::kTimeLimit, "time_limit"},
+    {Cause::kPreempted, "preempted"},
+    {Cause::kSuspended, "suspended"},
+    {Cause::kRequeued, "requeued"},
+    {Cause::kCancelled, "cancelled"},
+};
+static_assert(has_row_for_each(kCauseTexts, &CauseText::cause));
 }  // namespace
 
 EntryKind kind_of(const Entry& entry) {
@@ -524,41 +549,8 @@ Result<LoggedEntry> decode_entry(std::string bytes) {
 }
 
 std::string_view text_of(Cause cause) {
-  switch (cause) {
-    case Cause::kNone:
-      return "none";
-    case Cause::kRefused:
-      return "refused";
-    case Cause::kRecovered:
-      return "quorum_recovered";
-    case Cause::kDeadline:
-      return "deadline";
-    case Cause::kCondemned:
-      return "condemned";
-    case Cause::kRestarted:
-      return "agent_restarted";
-    case Cause::kFenced:
-      return "fenced";
-    case Cause::kRankFailed:
-      return "rank_failed";
-    case Cause::kHostLost:
-      return "host_lost";
-    case Cause::kAgentDown:
-      return "agent_down";
-    case Cause::kRanksLost:
-      return "ranks_lost";
-    case Cause::kTimeLimit:
-      return "time_limit";
-    case Cause::kPreempted:
-      return "preempted";
-    case Cause::kSuspended:
-      return "suspended";
-    case Cause::kRequeued:
-      return "requeued";
-    case Cause::kCancelled:
-      return "cancelled";
-  }
-  return "";
+  const CauseText* row = find_row(kCauseTexts, &CauseText::cause, cause);
+  return row == nullptr ? "" : row->text;
 }
 
 std::string_view text_of(Verdict verdict) {
