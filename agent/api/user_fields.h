@@ -1,0 +1,79 @@
+#pragma once
+// The fields of the structs in users.h, in the order of the wire. Part of payload.cc, which has
+// those of all others: each struct has one list of fields for both directions, and `a` is a Writer
+// or a Loader.
+
+#include "agent/api/users.h"
+
+namespace muster::agent {
+
+/// An element that older versions do not send. If it is absent, it keeps its default.
+template <class T>
+struct Trailing {
+  T& value;
+};
+template <class T>
+Trailing<T> trailing(T& value) {
+  return {value};
+}
+
+template <class A>
+void fields(A& a, TokenInfo& v) {
+  a(v.id, v.user, v.label, v.may_read, v.may_submit, v.team, v.ends_in_ms);
+}
+template <class A>
+void fields(A& a, TokenArgs& v) {
+  a(v.id, v.hash, v.label, v.may_read, v.may_submit, v.team, v.ttl_ms);
+}
+template <class A>
+void fields(A& a, TokenRef& v) {
+  a(v.id);
+}
+template <class A>
+void fields(A& a, TokensQuery& v) {
+  a(v.is_all, v.after);
+}
+template <class A>
+void fields(A& a, TokenList& v) {
+  a(v.tokens, v.has_more);
+}
+template <class A>
+void fields(A& a, TokenCopy& v) {
+  a(v.id, v.hash, v.user, v.label, v.may_read, v.may_submit, v.team, v.ends_at_ms);
+}
+template <class A>
+void fields(A& a, UserKeyInfo& v) {
+  a(v.line, v.fingerprint, v.next);
+}
+template <class A>
+void fields(A& a, SignatureWanted& v) {
+  a(v.keys);
+}
+template <class A>
+void fields(A& a, WhoamiInfo& v) {
+  a(v.user, v.host_name, v.is_vouched, v.is_known, v.has_record, v.role, v.teams, v.version,
+    trailing(v.token), trailing(v.cluster), trailing(v.keys));
+}
+template <class A>
+void fields(A& a, UsersQuery& v) {
+  a(v.after, trailing(v.wants_tokens), trailing(v.after_token));
+}
+template <class A>
+void fields(A& a, UserInfo& v) {
+  a(v.name, v.role, v.teams, trailing(v.keys));
+}
+template <class A>
+void fields(A& a, TeamInfo& v) {
+  a(v.name, v.priority_max, v.users);
+}
+template <class A>
+void fields(A& a, UserList& v) {
+  a(v.version, v.are_logins_users, v.hides_other_teams, v.teams, v.users, v.next,
+    trailing(v.tokens), trailing(v.has_more_tokens), trailing(v.cluster_ms), trailing(v.cluster));
+}
+template <class A>
+void fields(A& a, DirectoryArgs& v) {
+  a(v.change);
+}
+
+}  // namespace muster::agent
