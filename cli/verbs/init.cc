@@ -5,8 +5,8 @@
 #include "agent/api/payload.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
+#include "cli/kit/admin_key.h"
 #include "cli/kit/first_contact.h"
-#include "cli/kit/places.h"
 #include "cli/kit/text.h"
 #include "cli/kit/ticket_output.h"
 #include "cli/verbs/verb.h"
@@ -25,11 +25,7 @@ class Init final : public Verb {
         },
         "Number of founding hosts, voters from the start; 1 tolerates no failed host (default 1)",
         "1|3|5");
-    options.text(
-        "--ssh-key", ssh_key_,
-        "Public SSH key by which you administer the cluster, a file or its line; default: a "
-        "new one in your home directory",
-        "FILE");
+    key_.describe(options);
     output_.describe(options);
     contact_.describe(options);
     common_.describe(options);
@@ -40,7 +36,7 @@ class Init final : public Verb {
     if (const auto refused = expect_ == 1 ? std::nullopt : output_.refusal(session)) {
       return *refused;
     }
-    const Result<gossip::SshKeyLine> key = own_key(session);
+    const Result<gossip::SshKeyLine> key = key_.take(session, session.world().user_name());
     if (!key) {
       return session.fail(agent::ResponseStatus::kUsage, key.error().text);
     }
@@ -81,27 +77,6 @@ class Init final : public Verb {
   }
 
  private:
-  /// As people write a path in their home directory.
-  static std::string short_path(const World& world, const std::string& path) {
-    const std::string home = world.environment("HOME").value_or("") + "/";
-    return home.size() > 1 && path.starts_with(home) ? "~/" + path.substr(home.size()) : path;
-  }
-  /// The key by which the caller signs as the first administrator.
-  Result<gossip::SshKeyLine> own_key(Session& session) const {
-    const World& world = session.world();
-    if (!ssh_key_.empty()) {
-      return world.files.keys.read(ssh_key_);
-    }
-    const std::string path = admin_key_file(world, session.common().data_dir);
-    Result<gossip::SshKeyLine> key =
-        world.files.keys.make(path, world.user_name() + "@" + world.host_name());
-    if (key) {
-      session.note("your key for administering the cluster is " + short_path(world, path) +
-                   "; keep a copy");
-    }
-    return key;
-  }
-
   /// The agent opens its ports and founds: its socket is away for a moment.
   int wait_for_quorum(Session& session) {
     agent::Request question;
@@ -123,7 +98,7 @@ class Init final : public Verb {
   }
 
   std::uint64_t expect_ = 1;
-  std::string ssh_key_;
+  AdminKey key_;
   TicketOutput output_;
   FirstContact contact_;
 };
