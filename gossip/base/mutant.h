@@ -69,6 +69,9 @@ enum class Mutant : std::uint8_t {
   kTokenOutlivesRevoking,  ///< An access token that was revoked stays.
   kTokenOfAnyRight,        ///< An access token does all that its user may do.
   kAnyHostEndsJobs,        ///< The end of a job counts, whichever host says it.
+  kResetByAnyHost,       ///< Root of a host that does not vote resets the administrators.
+  kResetByAnyLogin,      ///< Any login of a voter resets the administrators.
+  kResetLeavesKeys,      ///< A reset leaves the keys and tokens of other administrators.
 };
 
 struct MutantName {
@@ -142,6 +145,13 @@ inline constexpr std::array<MutantName, 13> kProofMutants = {{
     {Mutant::kTokenOutlivesRevoking, "token_outlives_revoking"},
     {Mutant::kTokenOfAnyRight, "token_of_any_right"},
     {Mutant::kAnyHostEndsJobs, "any_host_ends_jobs"},
+}};
+
+/// Planted bugs of the reset of the administrators: the trial of resets finds them.
+inline constexpr std::array<MutantName, 3> kResetMutants = {{
+    {Mutant::kResetByAnyHost, "reset_by_any_host"},
+    {Mutant::kResetByAnyLogin, "reset_by_any_login"},
+    {Mutant::kResetLeavesKeys, "reset_leaves_keys"},
 }};
 
 #ifdef MUSTER_MUTANTS

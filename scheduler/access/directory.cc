@@ -207,6 +207,32 @@ Status Directory::change(const DirectoryChange& change, LogIndex at) {
   return ok();
 }
 
+Status Directory::reset_admin(const gossip::SshKeyLine& key, AdminReset reset) {
+  CHECK(is_founded());
+  if (!has_record(reset.admin) && users_.size() >= kUsersMax) {
+    return Error{ErrorCode::kConflict, "there are " + std::to_string(kUsersMax) +
+                                           " users, and no more are possible: name one of them"};
+  }
+  const bool is_known = std::any_of(users_.begin(), users_.end(), [&](const auto& each) {
+    return each.second.role == UserRole::kAdmin && find_key(each.second, key.key) != nullptr;
+  });
+  if (is_known) {
+    return Error{ErrorCode::kConflict,
+                 "that is a key of an administrator already: a reset takes a new one"};
+  }
+  users_[reset.admin].role = UserRole::kAdmin;
+  for (auto& [name, user] : users_) {
+    if (user.role == UserRole::kAdmin && !mutant(Mutant::kResetLeavesKeys)) {
+      user.keys.clear();
+      tokens_.end_all_of(name);
+    }
+  }
+  users_[reset.admin].keys = {{key, reset.at.value()}};
+  last_reset_ = std::move(reset);
+  ++version_;
+  return ok();
+}
+
 Status Directory::make_token(AccessTokenId id, TokenRecord record, Duration cluster_time) {
   if (!record.team.empty() && !has_team(record.team)) {
     return unknown_team(record.team);

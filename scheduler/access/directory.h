@@ -64,6 +64,20 @@ struct AccessRules {
   bool operator==(const AccessRules&) const = default;
 };
 
+/// The last time that root of a voter made an administrator with a new key and took those of all
+/// others. Each host tells it as an alarm.
+struct AdminReset {
+  std::uint64_t epoch = 0;  ///< Counter of the cluster's epoch; 0 = there was no reset.
+  LogIndex at{};            ///< Of its entry.
+  std::string admin{};
+  std::string by{};  ///< "USER@HOST"
+  bool operator==(const AdminReset&) const = default;
+
+  bool is_after(const AdminReset& other) const {
+    return epoch != other.epoch ? epoch > other.epoch : at > other.at;
+  }
+};
+
 class Directory {
  public:
   using Users = std::map<std::string, User, std::less<>>;
@@ -101,6 +115,14 @@ class Directory {
   /// kInvalid, kNotFound, kConflict: the reason why not, for people; it is unchanged. `at`: the log
   /// index of the entry.
   Status change(const DirectoryChange& change, LogIndex at);
+  /// Makes `reset.admin` an administrator with this key alone. Takes the keys of all other
+  /// administrators, and the access tokens of all. kConflict: an administrator has that key
+  /// already, or the user has no record and no more are possible; it is unchanged. Precondition: it
+  /// is founded.
+  Status reset_admin(const gossip::SshKeyLine& key, AdminReset reset);
+  const AdminReset& last_reset() const { return last_reset_; }
+  /// From a snapshot, or a copy.
+  void recall_reset(AdminReset reset) { last_reset_ = std::move(reset); }
   /// An order was signed by the key: its number is used. Precondition: the user has that key.
   void count_order(std::string_view user, const gossip::SshKey& key);
   /// nullptr if the user has no such key.
@@ -131,6 +153,7 @@ class Directory {
   AccessRules rules_;
   TokenBook tokens_;
   ClusterId cluster_;
+  AdminReset last_reset_;
 };
 
 }  // namespace muster::scheduler

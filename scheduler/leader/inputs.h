@@ -30,6 +30,7 @@ namespace input {
 struct Applied {
   LogIndex index;
   std::string bytes;
+  std::vector<HostId> voters{};  ///< Of the configuration at that place of the log.
 };
 /// Raft installed a snapshot: the state is replaced.
 struct Restored {
@@ -81,7 +82,8 @@ struct ClientOrder {
   std::variant<entry::Cancel, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
-               entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken>
+               entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken,
+               entry::ResetAdmin>
       order;
   /// Not zero: the order ends this host's vote, before its entry is proposed. Refused while the
   /// vote cannot be spared.

@@ -69,6 +69,7 @@ struct Namer {
   Words operator()(const entry::ChangeDirectory&) const { return {}; }
   Words operator()(const entry::MakeAccessToken& e) const { return words(e.id.bytes()); }
   Words operator()(const entry::EndAccessToken& e) const { return words(e.id.bytes()); }
+  Words operator()(const entry::ResetAdmin& e) const { return words(e.admin); }
   Words operator()(const entry::NoteRequests& e) const {
     return words(e.host, e.generation, e.batch);
   }

@@ -132,8 +132,8 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
     lose_leadership();
     return;
   }
-  ApplyResult result =
-      state_.apply(fact.index, std::move(logged->entry), logged->unix_ms, config_.verifier.get());
+  ApplyResult result = state_.apply(fact.index, std::move(logged->entry), logged->unix_ms,
+                                    config_.verifier.get(), fact.voters);
   const Entry& entry = logged->entry;  // Without the parts that the state took.
   for (Event& event : result.events) {
     output_.events.push_back(std::move(event));

@@ -393,6 +393,9 @@ void write_entry(Header& header, const entry::EndAccessToken& fact) {
 void write_entry(Header& header, const entry::NoteRequests& fact) {
   write(begin(header, EntryKind::kNoteRequests, kNoteRequestsElements), fact);
 }
+void write_entry(Header& header, const entry::ResetAdmin& fact) {
+  write(begin(header, EntryKind::kResetAdmin, kResetAdminElements), fact);
+}
 
 /// Of the kinds in users.h.
 Entry read_of_users(EntryKind kind, Reader& in) {
@@ -401,6 +404,7 @@ Entry read_of_users(EntryKind kind, Reader& in) {
          : kind == kChangeDirectory ? Entry(read_change_directory(in))
          : kind == kMakeAccessToken ? Entry(read_make_access_token(in))
          : kind == kEndAccessToken  ? Entry(read_end_access_token(in))
+         : kind == kResetAdmin      ? Entry(read_reset_admin(in))
                                     : Entry(read_note_requests(in));
 }
 
@@ -467,6 +471,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kMakeAccessToken:
     case EntryKind::kEndAccessToken:
     case EntryKind::kNoteRequests:
+    case EntryKind::kResetAdmin:
       return read_of_users(kind, in);
   }
   return std::nullopt;
@@ -483,7 +488,7 @@ constexpr auto kKinds = [] {
                     kDrain,          kUndrain,         kRemoveHost,      kMakeTicket,
                     kEndTicket,      kEnrol,           kRotateKeys,      kReplaceAuthority,
                     kFoundDirectory, kChangeDirectory, kMakeAccessToken, kEndAccessToken,
-                    kNoteRequests};
+                    kNoteRequests,   kResetAdmin};
 }();
 static_assert(kKinds.size() == std::variant_size_v<Entry>);
 

@@ -55,11 +55,12 @@ enum class EntryKind : std::uint8_t {
   kNoteRequests = 31,
   kMakeAccessToken = 32,
   kEndAccessToken = 33,
+  kResetAdmin = 34,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
-/// = up to kChangeDirectory, 7 = up to kEndAccessToken.
+/// = up to kChangeDirectory, 7 = up to kResetAdmin.
 inline constexpr std::uint64_t kCommandLevel = 7;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
@@ -327,7 +328,7 @@ using Entry =
                  entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                  entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
                  entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken,
-                 entry::EndAccessToken, entry::NoteRequests>;
+                 entry::EndAccessToken, entry::NoteRequests, entry::ResetAdmin>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

@@ -310,4 +310,18 @@ entry::EndAccessToken read_end_access_token(gossip::Reader& in) {
   return fact;
 }
 
+void write(gossip::Encoder& out, const entry::ResetAdmin& fact) {
+  out.text(fact.admin);
+  write(out, fact.key);
+  write(out, fact.by);
+}
+
+entry::ResetAdmin read_reset_admin(gossip::Reader& in) {
+  entry::ResetAdmin fact;
+  fact.admin = in.text(kUserNameBytesMax);
+  fact.key = read_key_line(in);
+  fact.by = read_subject(in);
+  return fact;
+}
+
 }  // namespace muster::scheduler

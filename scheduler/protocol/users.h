@@ -163,6 +163,15 @@ struct EndAccessToken {
   Subject by;
   bool operator==(const EndAccessToken&) const = default;
 };
+/// All keys of administrators are lost or stolen: `admin` becomes an administrator with this key
+/// alone. The other administrators lose their keys, and all of them their access tokens. No person
+/// signs it; it counts if its host votes (scheduler/state/access_rules.h).
+struct ResetAdmin {
+  std::string admin;
+  gossip::SshKeyLine key;
+  Subject by;
+  bool operator==(const ResetAdmin&) const = default;
+};
 
 }  // namespace entry
 
@@ -190,6 +199,9 @@ entry::FoundDirectory read_found_directory(gossip::Reader& in);
 entry::ChangeDirectory read_change_directory(gossip::Reader& in);
 entry::MakeAccessToken read_make_access_token(gossip::Reader& in);
 entry::EndAccessToken read_end_access_token(gossip::Reader& in);
+inline constexpr std::size_t kResetAdminElements = 3;
+void write(gossip::Encoder& out, const entry::ResetAdmin& fact);
+entry::ResetAdmin read_reset_admin(gossip::Reader& in);
 inline constexpr std::size_t kNoteRequestsElements = 4;
 void write(gossip::Encoder& out, const entry::NoteRequests& fact);
 /// Fails the reader beyond the limits above.

@@ -25,7 +25,8 @@ Result<RecoveredLog> continued_log(const Raft& raft, const State& applied, const
       return Error{ErrorCode::kCorrupt, "entry " + std::to_string(index.value()) + ": " +
                                             command.error().text + ": start a newer version here"};
     }
-    state.apply(index, command->entry, command->unix_ms);
+    state.apply(index, command->entry, command->unix_ms, nullptr,
+                log.configuration_at(index).voter_hosts());
   }
   state.begin_epoch(next.counter, raft.commit());
   RecoveredLog fresh;

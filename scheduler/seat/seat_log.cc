@@ -39,7 +39,8 @@ void SeatLog::apply(Instant now, CommittedEntry entry, Raft& raft, Scheduler& sc
   const bool is_command = entry.kind == LogEntryKind::kCommand;
   const std::string command = is_command ? std::move(entry.command) : std::string();
   const LogIndex before = scheduler.state().applied();
-  scheduler.step(now, input::Applied{entry.index, command});
+  scheduler.step(now, input::Applied{entry.index, command,
+                                     raft.log().configuration_at(entry.index).voter_hosts()});
   if (before < entry.index && scheduler.state().applied() == entry.index) {
     hasher_.applied(entry.term, command, scheduler.state());
     look_back(now, raft, scheduler.state(), events);

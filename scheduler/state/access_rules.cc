@@ -1,5 +1,6 @@
 #include "scheduler/state/access_rules.h"
 
+#include <algorithm>
 #include <string_view>
 #include <variant>
 
@@ -33,6 +34,7 @@ std::optional<AccessObject> job_object(const Books& books, JobId id) {
 /// Asks the gate for one entry. An entry without an overload is one that a leader makes by itself.
 struct Gate {
   const Books& books;
+  const std::vector<HostId>& voters;
 
   std::string operator()(const entry::Submit& fact) const {
     if (!fact.by.user.empty() && fact.spec.user != fact.by.user) {
@@ -82,6 +84,17 @@ struct Gate {
     // The rule of the entry says that there is no such token.
     return ask(fact.by, Right::kMayMakeTokens,
                token_object(fact.id, token == nullptr ? fact.by.user : token->user));
+  }
+  std::string operator()(const entry::ResetAdmin& fact) const {
+    const Subject& by = fact.by;
+    const bool votes = std::find(voters.begin(), voters.end(), by.host) != voters.end() ||
+                       mutant(Mutant::kResetByAnyHost);
+    if (by.user.empty() || !by.token.is_zero()) {
+      return "only root of a host that votes resets the administrators";
+    }
+    return votes ? ""
+                 : "the host of " + by.name +
+                       " does not vote: reset the administrators on a voter (muster quorum)";
   }
   // The leader records a join and a rotation by itself, without a person.
   std::string operator()(const entry::Enrol& fact) const { return ask_ruler(fact.by); }
@@ -166,8 +179,8 @@ bool is_token_label(const std::string& label) {
   return !label.empty() && label.size() <= kTokenLabelBytesMax && is_line_name(label);
 }
 
-std::string why_denied(const Books& books, const Entry& entry) {
-  return books.directory.is_founded() ? std::visit(Gate{books}, entry) : "";
+std::string why_denied(const Books& books, const Entry& entry, const std::vector<HostId>& voters) {
+  return books.directory.is_founded() ? std::visit(Gate{books, voters}, entry) : "";
 }
 
 void on_found_directory(Step& step, const entry::FoundDirectory& fact) {
@@ -239,6 +252,25 @@ void on_end_access_token(Step& step, const entry::EndAccessToken& fact) {
   step.result.events.push_back({Severity::kInfo,
                                 "access_token_ended",
                                 {{"token", fact.id.short_hex()}, {"by", fact.by.name}}});
+}
+
+/// The alarm is the matter of every host, not only of voters: agent/front/reset_watch.h.
+void on_reset_admin(Step& step, const entry::ResetAdmin& fact) {
+  Books& books = step.books;
+  if (!books.directory.is_founded()) {
+    step.reject(ErrorCode::kUnavailable, kBeingFounded);
+    return;
+  }
+  if (!is_admin_name(fact.admin)) {
+    step.reject(ErrorCode::kInvalid, "the administrator has no valid name");
+    return;
+  }
+  const AdminReset reset{books.epochs.counter(), step.index, fact.admin, fact.by.name};
+  if (const Status done = books.directory.reset_admin(fact.key, reset); !done) {
+    step.reject(done.error().code, done.error().text);
+    return;
+  }
+  tell(step, "user_changed", fact.admin, "the only admin with a key, by reset", fact.by);
 }
 
 }  // namespace muster::scheduler

@@ -111,6 +111,9 @@ struct Naming {
   Named operator()(const entry::EndAccessToken& fact) const {
     return about(fact.by, "end_token", "access token " + fact.id.short_hex());
   }
+  Named operator()(const entry::ResetAdmin& fact) const {
+    return about(fact.by, "reset_admin", "user " + fact.admin);
+  }
   template <class T>
   Named operator()(const T&) const {
     return std::nullopt;

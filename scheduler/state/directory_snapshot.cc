@@ -10,7 +10,7 @@ namespace {
 using gossip::Encoder;
 using gossip::Reader;
 
-enum class Part : std::uint8_t { kRules = 0, kUser = 1, kTeam = 2, kToken = 3 };
+enum class Part : std::uint8_t { kRules = 0, kUser = 1, kTeam = 2, kToken = 3, kReset = 4 };
 
 Encoder begin(std::uint64_t section, Part part, std::size_t fields) {
   Encoder out;
@@ -65,11 +65,21 @@ void read_token(Reader& in, DirectoryParts& parts) {
   token.ends_at = in.duration();
 }
 
+void read_reset(Reader& in, DirectoryParts& parts) {
+  AdminReset& reset = parts.last_reset;
+  reset.epoch = in.u64();
+  reset.at = in.num<LogIndex>();
+  reset.admin = in.text(kUserNameBytesMax);
+  reset.by = in.text();
+}
+
 }  // namespace
 
 Directory DirectoryParts::whole() && {
-  return {version, std::move(users), std::move(teams), rules, TokenBook(std::move(tokens)),
-          cluster};
+  Directory directory(version, std::move(users), std::move(teams), rules,
+                      TokenBook(std::move(tokens)), cluster);
+  directory.recall_reset(std::move(last_reset));
+  return directory;
 }
 
 std::vector<Encoder> directory_documents(const Directory& directory, std::uint64_t section) {
@@ -102,11 +112,15 @@ std::vector<Encoder> directory_documents(const Directory& directory, std::uint64
     documents.push_back(begin(section, Part::kToken, 8));
     write_token(documents.back(), id, token);
   }
+  if (const AdminReset& reset = directory.last_reset(); reset.epoch != 0) {
+    documents.push_back(begin(section, Part::kReset, 4));
+    documents.back().u64(reset.epoch).num(reset.at).text(reset.admin).text(reset.by);
+  }
   return documents;
 }
 
 void read_directory(Reader& in, DirectoryParts& parts) {
-  switch (static_cast<Part>(in.u64_at_most(static_cast<std::uint64_t>(Part::kToken)))) {
+  switch (static_cast<Part>(in.u64_at_most(static_cast<std::uint64_t>(Part::kReset)))) {
     case Part::kRules:
       return read_rules(in, parts);
     case Part::kUser:
@@ -115,6 +129,8 @@ void read_directory(Reader& in, DirectoryParts& parts) {
       return read_team(in, parts);
     case Part::kToken:
       return read_token(in, parts);
+    case Part::kReset:
+      return read_reset(in, parts);
   }
 }
 

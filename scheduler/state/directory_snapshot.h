@@ -1,6 +1,6 @@
 #pragma once
 // The directory as documents of a snapshot: one for its version and rules, one a user, one a team,
-// one an access token.
+// one an access token, and one for the last reset of the administrators.
 
 #include <cstdint>
 #include <vector>
@@ -18,6 +18,7 @@ struct DirectoryParts {
   AccessRules rules;
   TokenBook::Records tokens;
   ClusterId cluster;
+  AdminReset last_reset;
   Directory whole() &&;
 };
 

@@ -77,6 +77,7 @@ struct Hear {
   void operator()(const entry::MakeAccessToken& fact) const { on_make_access_token(step, fact); }
   void operator()(const entry::EndAccessToken& fact) const { on_end_access_token(step, fact); }
   void operator()(const entry::NoteRequests& fact) const { on_note_requests(step, fact); }
+  void operator()(const entry::ResetAdmin& fact) const { on_reset_admin(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
@@ -110,7 +111,7 @@ std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
 }  // namespace
 
 ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
-                         const gossip::Verifier* verifier) {
+                         const gossip::Verifier* verifier, const std::vector<HostId>& voters) {
   CHECK(index > books_.applied);
   Step step{books_, index, unix_ms};
   books_.applied = index;
@@ -121,7 +122,7 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
   if (is_signed) {
     count_signature(books_.directory, books_.roll, entry);
   }
-  if (std::string denied = why_denied(books_, entry); !denied.empty()) {
+  if (std::string denied = why_denied(books_, entry, voters); !denied.empty()) {
     step.reject(ErrorCode::kDenied, std::move(denied));
   } else if (!is_signed) {
     step.reject(is_signed.error().code, is_signed.error().text);

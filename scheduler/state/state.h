@@ -42,14 +42,17 @@ class State {
 
   /// Applies the entry at `index`, which must be above applied(). `unix_ms`: as it was logged.
   /// `verifier` verifies the signatures of persons; all voters come to the same answer by theirs.
-  /// Null: no signature counts.
+  /// Null: no signature counts. `voters`: the hosts that vote at that place of the log; root of one
+  /// may reset the administrators.
   /// Moves the parts that it keeps out of the entry (the spec of a Submit, the members of a
   /// Decide).
   ApplyResult apply(LogIndex index, Entry&& entry, std::int64_t unix_ms = 0,
-                    const gossip::Verifier* verifier = nullptr);
+                    const gossip::Verifier* verifier = nullptr,
+                    const std::vector<HostId>& voters = {});
   ApplyResult apply(LogIndex index, const Entry& entry, std::int64_t unix_ms = 0,
-                    const gossip::Verifier* verifier = nullptr) {
-    return apply(index, Entry(entry), unix_ms, verifier);
+                    const gossip::Verifier* verifier = nullptr,
+                    const std::vector<HostId>& voters = {}) {
+    return apply(index, Entry(entry), unix_ms, verifier, voters);
   }
   /// Passes an entry at `index` that is not of the scheduler: an empty one of a new leader, or a
   /// configuration.

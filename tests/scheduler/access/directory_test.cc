@@ -178,5 +178,56 @@ TEST(Directory, OrdersNeedSignaturesOnceAnAdministratorHasAKey) {
   EXPECT_TRUE(directory.needs_signatures());
 }
 
+TEST(Directory, AResetLeavesOneAdministratorWithAKeyAndNoTokenOfAny) {
+  Directory directory = founded();
+  ASSERT_TRUE(directory.change(keys_of("root", {line_of('r', "")}), LogIndex(2)));
+  ASSERT_TRUE(directory.change(keys_of("eve", {line_of('e', "")}), LogIndex(3)));
+  ASSERT_TRUE(directory.change(keys_of("bob", {line_of('b', "")}), LogIndex(4)));
+  for (const char* name : {"root", "bob", "eve"}) {
+    const AccessTokenId id = AccessTokenId::from_bytes("token of " + std::string(name, 3) + "....");
+    ASSERT_TRUE(directory.make_token(id, {"hash", name, "ci", {true, false}, "", Duration(9)}, {}));
+  }
+  const std::uint64_t version = directory.version();
+  const AdminReset reset{1, LogIndex(50), "bob", "root@n"};
+  ASSERT_TRUE(directory.reset_admin(line_of('n', "new"), reset));
+  EXPECT_EQ(directory.user("bob").role, UserRole::kAdmin);
+  EXPECT_EQ(directory.user("bob").keys, (std::vector<UserKey>{{line_of('n', "new"), 50}}));
+  EXPECT_EQ(directory.user("root").role, UserRole::kAdmin) << "it may do what needs no signature";
+  EXPECT_TRUE(directory.user("root").keys.empty());
+  EXPECT_EQ(directory.user("eve").keys.size(), 1U) << "eve is no administrator";
+  ASSERT_EQ(directory.tokens().all().size(), 1U);
+  EXPECT_EQ(directory.tokens().all().begin()->second.user, "eve");
+  EXPECT_EQ(directory.last_reset(), reset);
+  EXPECT_EQ(directory.version(), version + 1) << "hosts without the log fetch it";
+  EXPECT_TRUE(directory.needs_signatures());
+}
+
+TEST(Directory, AResetTakesANewKeyAndAKnownUserWhereThereAreTooMany) {
+  Directory directory = founded();
+  ASSERT_TRUE(directory.change(keys_of("root", {line_of('r', "")}), LogIndex(2)));
+  const Directory before = directory;
+  EXPECT_EQ(
+      directory.reset_admin(line_of('r', "again"), {1, LogIndex(3), "eve", "root@n"}).error().code,
+      ErrorCode::kConflict);
+  EXPECT_EQ(directory, before);
+  Directory::Users many{{"root", {UserRole::kAdmin, {}}}};
+  for (std::size_t i = 1; i < kUsersMax; ++i) {
+    many["user" + std::to_string(i)] = {};
+  }
+  Directory full(1, std::move(many), {}, {});
+  EXPECT_EQ(full.reset_admin(line_of('n', ""), {1, LogIndex(3), "eve", "root@n"}).error().code,
+            ErrorCode::kConflict);
+  EXPECT_TRUE(full.reset_admin(line_of('n', ""), {1, LogIndex(3), "user7", "root@n"}));
+}
+
+TEST(AdminReset, IsAfterOneOfAnEarlierEpochOrEntry) {
+  const AdminReset reset{2, LogIndex(50)};
+  EXPECT_TRUE(reset.is_after({}));
+  EXPECT_TRUE(reset.is_after({1, LogIndex(90)})) << "a recovered log goes on at a lower index";
+  EXPECT_TRUE(reset.is_after({2, LogIndex(49)}));
+  EXPECT_FALSE(reset.is_after(reset));
+  EXPECT_FALSE(reset.is_after({3, LogIndex(1)}));
+}
+
 }  // namespace
 }  // namespace muster::scheduler

@@ -90,6 +90,7 @@ std::vector<Entry> every_entry() {
               3, {"ann@a", "ann", host, {}, PersonSignature{7, "a signature", "an order"}}},
           entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
           entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}},
+          entry::ResetAdmin{"ann", key_line('k'), {"root@a", "root", host}},
           entry::NoteRequests{host,
                               3,
                               4,

@@ -278,6 +278,61 @@ TEST(AccessRules, TheDirectoryIsFoundedOnce) {
   EXPECT_EQ(log.state.directory().version(), version);
 }
 
+/// Root of host 1 makes "eve" an administrator.
+entry::ResetAdmin reset_of(std::uint64_t host) {
+  const gossip::SshKey key{gossip::SshKeyType::kEd25519, std::string(gossip::kSshPointBytes, 'k'),
+                           ""};
+  return {"eve", {key, "eve"}, person("root", host)};
+}
+
+TEST(AccessRules, OnlyAHostThatVotesAtThatPlaceResetsTheAdministrators) {
+  Founded log;
+  const auto apply = [&](const entry::ResetAdmin& fact, const std::vector<HostId>& voters) {
+    return log.state.apply(log.state.applied().next(), fact, 0, nullptr, voters);
+  };
+  EXPECT_TRUE(is_denied(apply(reset_of(1), {})));
+  EXPECT_TRUE(is_denied(apply(reset_of(1), {host_id(2), host_id(3)}))) << "it may vouch, no more";
+  entry::ResetAdmin by_token = reset_of(2);
+  by_token.by.token = AccessTokenId::from_bytes("0123456789abcdef");
+  EXPECT_TRUE(is_denied(apply(by_token, {host_id(2)})));
+  entry::ResetAdmin by_nobody = reset_of(2);
+  by_nobody.by.user.clear();
+  EXPECT_TRUE(is_denied(apply(by_nobody, {host_id(2)})));
+  EXPECT_EQ(log.state.directory().last_reset(), AdminReset());
+  EXPECT_EQ(log.state.audit().lines().back().verb, "reset_admin");
+
+  const ApplyResult done = apply(reset_of(2), {host_id(2), host_id(3)});
+  EXPECT_EQ(done.rejected, "");
+  EXPECT_EQ(log.state.directory().user("eve").role, UserRole::kAdmin);
+  EXPECT_EQ(log.state.directory().last_reset(),
+            (AdminReset{1, log.state.applied(), "eve", "root@n"}));
+  const AuditLine& line = log.state.audit().lines().back();
+  EXPECT_EQ(line.verb + " " + line.object, "reset_admin user eve");
+  EXPECT_EQ(line.outcome, AuditOutcome::kDone);
+  log.state.check_everything();
+}
+
+TEST(AccessRules, AResetWaitsForTheFoundingAndNeedsAName) {
+  State state;
+  EXPECT_EQ(state.apply(LogIndex(1), reset_of(1), 0, nullptr, {host_id(1)}).rejected_as,
+            ErrorCode::kUnavailable);
+  Founded log;
+  entry::ResetAdmin nameless = reset_of(1);
+  nameless.admin.clear();
+  EXPECT_EQ(
+      log.state.apply(log.state.applied().next(), nameless, 0, nullptr, {host_id(1)}).rejected_as,
+      ErrorCode::kInvalid);
+}
+
+TEST(AccessRules, ASnapshotKnowsTheLastReset) {
+  Founded log;
+  log.state.apply(log.state.applied().next(), reset_of(1), 0, nullptr, {host_id(1)});
+  const Result<State> copy = State::decode(log.state.encode());
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_EQ(copy->directory(), log.state.directory());
+  EXPECT_NE(copy->directory().last_reset(), AdminReset());
+}
+
 TEST(AccessRules, EventsOfAChangeOutliveItsEntry) {
   Founded log;
   const ApplyResult result = log.apply(

@@ -175,6 +175,7 @@ TEST(Audit, EveryEntryOfAPersonLeavesOneLineWhateverBecomesOfIt) {
       {entry::ChangeDirectory{two, root}, "root change_users 2 users, rules done"},
       {entry::ChangeDirectory{{{{"red"}}, {{"bob"}}}, ann},
        "ann change_users user bob, team red denied denied"},
+      {entry::ResetAdmin{"bob", {}, root}, "root reset_admin user bob denied denied"},
   };
   Audited log;
   for (const Row& row : rows) {
