@@ -68,6 +68,12 @@ std::string making_an_administrator() {
   return agent::encode_payload(change);
 }
 
+std::string resetting_administrators() {
+  const gossip::SshKey key{gossip::SshKeyType::kEd25519, std::string(gossip::kSshPointBytes, 'k'),
+                           ""};
+  return agent::encode_payload(agent::ResetAdminArgs{"stranger", {key, "stranger"}});
+}
+
 std::string making_a_ticket() {
   return agent::encode_payload(agent::TicketArgs{std::string(32, 't'), 9, 600'000, true, true, ""});
 }
@@ -79,10 +85,11 @@ std::string entering(Verb verb) {
 
 /// Of the verbs about users and their tokens.
 std::string user_arguments_of(Verb verb) {
-  return verb == Verb::kChangeUsers ? making_an_administrator()
-         : verb == Verb::kMakeToken ? making_a_token()
-         : verb == Verb::kEndToken  ? agent::encode_payload(agent::TokenRef{kStrangersToken})
-                                    : agent::encode_payload(agent::TokensQuery{true, {}});
+  return verb == Verb::kChangeUsers  ? making_an_administrator()
+         : verb == Verb::kMakeToken  ? making_a_token()
+         : verb == Verb::kResetAdmin ? resetting_administrators()
+         : verb == Verb::kEndToken   ? agent::encode_payload(agent::TokenRef{kStrangersToken})
+                                     : agent::encode_payload(agent::TokensQuery{true, {}});
 }
 
 /// The most harmful request of that verb.
@@ -125,6 +132,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kChangeUsers:
     case Verb::kMakeToken:
     case Verb::kEndToken:
+    case Verb::kResetAdmin:
     case Verb::kTokens:
       return user_arguments_of(verb);
     case Verb::kWhyHost:

@@ -355,6 +355,7 @@ class Writer {
   void write(const Token& value) { out_.array(2).token(value); }
   void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
   void write(const scheduler::DirectoryChange& value) { scheduler::write(out_, value); }
+  void write(const gossip::SshKeyLine& value) { scheduler::write(out_, value); }
   template <class T>
   void write(Trailing<T> value) {
     write(value.value);
@@ -406,6 +407,7 @@ class Loader {
   void read(Token& value) { value = in_.array().token(); }
   void read(scheduler::JobSpec& value) { value = scheduler::read_job_spec(in_); }
   void read(scheduler::DirectoryChange& value) { value = scheduler::read_directory_change(in_); }
+  void read(gossip::SshKeyLine& value) { value = scheduler::read_key_line(in_); }
   template <class T>
   void read(Trailing<T> value) {
     if (in_.left() > 0) {
@@ -517,6 +519,7 @@ MUSTER_PAYLOAD(WhoamiInfo);
 MUSTER_PAYLOAD(UsersQuery);
 MUSTER_PAYLOAD(UserList);
 MUSTER_PAYLOAD(DirectoryArgs);
+MUSTER_PAYLOAD(ResetAdminArgs);
 MUSTER_PAYLOAD(TokenArgs);
 MUSTER_PAYLOAD(TokenRef);
 MUSTER_PAYLOAD(TokensQuery);

@@ -67,10 +67,11 @@ enum class Verb : std::uint8_t {
   kUsers = 49,        ///< UsersQuery, or nothing for the first page -> UserList
   kChangeUsers = 50,  ///< DirectoryArgs -> nothing
   // 51 is kept for signed words.
-  kAudit = 52,      ///< AuditQuery, or nothing for the oldest lines -> AuditPage
-  kMakeToken = 53,  ///< TokenArgs -> nothing
-  kEndToken = 54,   ///< TokenRef -> nothing
-  kTokens = 55,     ///< TokensQuery, or nothing for the asker's own -> TokenList
+  kAudit = 52,       ///< AuditQuery, or nothing for the oldest lines -> AuditPage
+  kMakeToken = 53,   ///< TokenArgs -> nothing
+  kEndToken = 54,    ///< TokenRef -> nothing
+  kTokens = 55,      ///< TokensQuery, or nothing for the asker's own -> TokenList
+  kResetAdmin = 56,  ///< ResetAdminArgs -> nothing: by root of a voter
 };
 
 /// The number is the exit code of the CLI.

@@ -69,11 +69,16 @@ void fields(A& a, TeamInfo& v) {
 template <class A>
 void fields(A& a, UserList& v) {
   a(v.version, v.are_logins_users, v.hides_other_teams, v.teams, v.users, v.next,
-    trailing(v.tokens), trailing(v.has_more_tokens), trailing(v.cluster_ms), trailing(v.cluster));
+    trailing(v.tokens), trailing(v.has_more_tokens), trailing(v.cluster_ms), trailing(v.cluster),
+    trailing(v.reset_epoch), trailing(v.reset_at), trailing(v.reset_admin), trailing(v.reset_by));
 }
 template <class A>
 void fields(A& a, DirectoryArgs& v) {
   a(v.change);
+}
+template <class A>
+void fields(A& a, ResetAdminArgs& v) {
+  a(v.admin, v.key);
 }
 
 }  // namespace muster::agent

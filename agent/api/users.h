@@ -99,6 +99,11 @@ struct UserList {
   bool has_more_tokens = false;  ///< Pages of tokens follow those of users.
   std::uint64_t cluster_ms = 0;  ///< The cluster time of the voter as it answered.
   ClusterId cluster{};           ///< That signed orders name.
+  /// The last reset of the administrators: scheduler::AdminReset.
+  std::uint64_t reset_epoch = 0;
+  std::uint64_t reset_at = 0;
+  std::string reset_admin{};
+  std::string reset_by{};
   bool operator==(const UserList&) const = default;
 };
 /// The most users in a page. It ends also behind the user with which it reaches kUsersPageBytes.
@@ -110,6 +115,13 @@ inline constexpr std::size_t kTokensPage = 500;
 struct DirectoryArgs {
   scheduler::DirectoryChange change;
   bool operator==(const DirectoryArgs&) const = default;
+};
+
+/// Root of a voter, or the user of its agent, makes `admin` the one administrator with a key.
+struct ResetAdminArgs {
+  std::string admin;  ///< "" = the asker.
+  gossip::SshKeyLine key;
+  bool operator==(const ResetAdminArgs&) const = default;
 };
 
 struct TokenArgs {

@@ -67,6 +67,8 @@ enum class Openness : std::uint8_t {
   kAboutOwnHost,   ///< Logins of the host that the request is about.
   kVouched,        ///< No login.
   kTicket,         ///< No login of any host: a newcomer that shows a ticket asks it.
+  /// Root of a voter, and the user of its agent, whatever role they have. No other login.
+  kRootOfVoter,
 };
 
 /// The class of rights that it belongs to.
@@ -187,6 +189,8 @@ inline constexpr VerbRow kTable[] = {
      takes<TokenArgs>},
     {kEndToken, "end_token", kLeader, kChanges, kOrder, kMembers, kVouched, kMayMakeTokens,
      takes<TokenRef>},
+    {kResetAdmin, "reset_admin", kLeader, kChanges, kOrder, kVotersAlone, kRootOfVoter, kMayRule,
+     takes<ResetAdminArgs>},
     {kTokens, "tokens", kVoter, kReads, kNothing, kMembers, kVouched, kMayMakeTokens,
      may_take<TokensQuery>},
 };

@@ -172,6 +172,7 @@ bool is_open_to_all(const Request& request, const Speaker& speaker, HostId asked
       return about.has_value() && about->host == speaker.host;
     }
     case Openness::kVouched:
+    case Openness::kRootOfVoter:
       return false;
   }
   return false;

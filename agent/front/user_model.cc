@@ -76,6 +76,11 @@ UserList user_list(const Directory& directory, const std::string& after) {
   list.are_logins_users = directory.rules().are_logins_users;
   list.hides_other_teams = directory.rules().hides_other_teams;
   list.cluster = directory.cluster();
+  const scheduler::AdminReset& reset = directory.last_reset();
+  list.reset_epoch = reset.epoch;
+  list.reset_at = reset.at.value();
+  list.reset_admin = reset.admin;
+  list.reset_by = reset.by;
   if (after.empty()) {
     list.teams = teams_of(directory);
   }

@@ -92,8 +92,10 @@ ClientFront::Heard ClientFront::on_request(const RequestReach& reach,
   if (is_join && !take_join(reach, question)) {
     return Heard::kTaken;
   }
-  if (is_guest(sender, own.clients.login) && is(question.request.verb, Answerer::kTarget) &&
-      !lets_user(reach, question.asker, question.request)) {
+  const bool is_judged_first =
+      is(question.request.verb, Openness::kRootOfVoter) ||
+      (is_guest(sender, own.clients.login) && is(question.request.verb, Answerer::kTarget));
+  if (is_judged_first && !lets_user(reach, question.asker, question.request)) {
     return Heard::kTaken;
   }
   if (!question.request.node.empty()) {

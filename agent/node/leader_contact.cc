@@ -17,7 +17,8 @@ LeaderContact::LeaderContact(const NodeOptions& options, const crdt::Records& st
       relays_from_hosts_(options.tuning.relays_from_hosts),
       relay_(options.self, now),
       reach_(options.self, rng),
-      users_(state, rng.fork()) {}
+      users_(state, rng.fork()),
+      resets_(state, users_.directory()) {}
 
 void LeaderContact::on_heard(Instant now, HostId from) {
   if (from == leader_) {

@@ -1,7 +1,8 @@
 #pragma once
 // LeaderContact holds the ways between agents and their leader, for both ends. On every host: the
 // leader that its agent follows, the time of that leader's last message, the relay of its rack, and
-// the copy of the list of users, which the leader's row leads to.
+// the copy of the list of users, which the leader's row leads to, with the last reset of the
+// administrators.
 // On the leader: the connection of each agent, and which doubted hosts answer it. Owned by Node.
 
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "agent/front/directory_copy.h"
+#include "agent/front/reset_watch.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/renewal_relay.h"
 #include "agent/roll/roll.h"
@@ -67,6 +69,7 @@ class LeaderContact {
   const RenewalRelay& relay() const { return relay_; }
   DirectoryCopy& users() { return users_; }
   const DirectoryCopy& users() const { return users_; }
+  ResetWatch& resets() { return resets_; }
 
   /// The agent of a host spoke to this leader.
   void on_agent_spoke(Instant now, HostId host, gossip::Route route);
@@ -96,6 +99,7 @@ class LeaderContact {
   membership::Reach reach_;
   std::map<HostId, AgentRoute> agent_routes_;
   DirectoryCopy users_;
+  ResetWatch resets_;
 };
 
 /// True if an ack is the leader's: a host that may vote sent it, or signed it for a relay. `agent`

@@ -499,6 +499,12 @@ bool Node::drain_contact(Instant now) {
   for (const HostId host : reach.changed) {
     on_view_changed(now, host);
   }
+  if (auto news = contact_.resets().look(directory_of(this->reach(now).node))) {
+    outbox_.persist({0, crdt::Environment::kState, std::move(news->writes)});
+    if (news->alarm.has_value()) {
+      outbox_.emit(*std::move(news->alarm));
+    }
+  }
   bool local = !reach.changed.empty();
   for (AgentSend& message : contact_.relay().take_messages()) {
     if (message.to == options_.self) {

@@ -104,6 +104,12 @@ Order make_token(const Request& request, const Asker& asker) {
                                 asker.by};
 }
 
+Order reset_admin(const Request& request, const Asker& asker) {
+  auto reset = arguments_of<ResetAdminArgs>(request);
+  return entry::ResetAdmin{reset.admin.empty() ? request.user : std::move(reset.admin),
+                           std::move(reset.key), asker.by};
+}
+
 Order end_token(const Request& request, const Asker& asker) {
   return entry::EndAccessToken{arguments_of<TokenRef>(request).id, asker.by};
 }
@@ -127,6 +133,7 @@ constexpr OrderRow kOrders[] = {
     {Verb::kChangeUsers, change_users},
     {Verb::kMakeToken, make_token},
     {Verb::kEndToken, end_token},
+    {Verb::kResetAdmin, reset_admin},
 };
 static_assert(has_row_for_those(kOrders, &OrderRow::verb,
                                 [](Verb verb) { return is(verb, Becomes::kOrder); }));

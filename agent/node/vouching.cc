@@ -73,6 +73,30 @@ Speaker speaker_of(const NodeView& node, const Asker& asker) {
   return {asker.host, owns_host(asker.proven, node.options.clients.login)};
 }
 
+/// Why the asker may not reset the administrators: only root of a voter may, and the user of its
+/// agent. The socket proves that on the voter itself; the leader believes the voters.
+std::string why_not_root_of_voter(const NodeView& node, const Request& request,
+                                  const Asker& asker) {
+  const std::vector<HostId>& voters = node.seat.known_quorum().voters;
+  const bool votes = std::find(voters.begin(), voters.end(), asker.host) != voters.end() ||
+                     mutant(Mutant::kResetByAnyHost);
+  const bool is_login = asker.proven.kind == gossip::Sender::Kind::kLogin;
+  const Login& own = node.options.clients.login;
+  if (request.shows_token()) {
+    return "no access token resets the administrators: leave out MUSTER_ACCESS and --access-file";
+  }
+  if (is_login && !owns_host(asker.proven, own) && !mutant(Mutant::kResetByAnyLogin)) {
+    return "only root" + (own.uid == 0 || own.name.empty() ? "" : " and user " + own.name) +
+           " of a voter reset the administrators: run it as root on " + names_of(node, voters);
+  }
+  if (!request.node.empty()) {
+    return "the administrators are reset on the voter itself: leave out --node";
+  }
+  return votes ? ""
+               : "this host does not vote: reset the administrators as root on " +
+                     names_of(node, voters);
+}
+
 }  // namespace
 
 std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker) {
@@ -91,7 +115,9 @@ std::string why_not_through(const NodeView& node, const Request& request, const 
   if (!is_own && is(request.verb, Carrier::kTicketMakers) && !request.node.empty()) {
     return "a ticket is made on the host where you log in: leave out --node";
   }
-  if (roll.may_vouch(speaker) || is_open_to_all(said, speaker_of(node, asker), node.options.self) ||
+  const bool is_judged_later = is(request.verb, Openness::kRootOfVoter);
+  if (is_judged_later || roll.may_vouch(speaker) ||
+      is_open_to_all(said, speaker_of(node, asker), node.options.self) ||
       mutant(Mutant::kAnyHostVouches)) {
     return "";
   }
@@ -173,6 +199,11 @@ std::optional<Response> why_not_of_user(const NodeView& node, const Request& req
                                         const Asker& asker) {
   if (request.shows_token() && request.token.is_zero()) {
     return bad(node, ResponseStatus::kDenied, text_of_unknown(node));
+  }
+  if (is(request.verb, Openness::kRootOfVoter)) {
+    std::string why = why_not_root_of_voter(node, request, asker);
+    return why.empty() ? std::nullopt
+                       : std::optional(bad(node, ResponseStatus::kDenied, std::move(why)));
   }
   // A host that may not vouch passes on only what every login may ask.
   const bool is_open =

@@ -30,7 +30,8 @@ Request to_pass_on(const NodeView& node, const Request& request);
 /// The refusal of a request, which the asker's host vouches for, whose user has no right to it by
 /// the users in the log, or by the last copy on a host without the log; nullopt if the user has it.
 /// Before this host knows users it answers only reads, without output; root and the user of its own
-/// agent may do what a host does alone.
+/// agent may do what a host does alone. To reset the administrators the user needs no right, but to
+/// be one of these two on a voter.
 std::optional<Response> why_not_of_user(const NodeView& node, const Request& request,
                                         const Asker& asker);
 /// The refusal of an order that its user has not signed and has to, or whose signature does not

@@ -42,7 +42,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 57> kVerbs = {{
+constexpr std::array<Entry, 58> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -131,6 +131,9 @@ constexpr std::array<Entry, 57> kVerbs = {{
     {kGroupUsers, "token revoke", "TOKEN [OPTIONS]",
      "Revoke an access token: nobody can ask with it any more.", agent::Verb::kEndToken,
      plain<make_token_revoke>},
+    {kGroupUsers, "admin reset", "[OPTIONS]",
+     "Replace the lost keys of all administrators by a new one, as root of a voter.",
+     agent::Verb::kResetAdmin, plain<make_admin_reset>},
     {kGroupUsers, "audit verify", "FILE... [OPTIONS]",
      "Show whether audit files are whole, and the first line that is wrong.", std::nullopt,
      plain<make_audit_verify>},
@@ -211,6 +214,9 @@ std::string_view answerer_of(agent::Answerer answerer) {
 
 /// On which hosts a login may ask it; "" where any login may.
 std::string_view place_of(const agent::VerbRow& row) {
+  if (row.openness == agent::Openness::kRootOfVoter) {
+    return "voters, for root and the user of the agent";
+  }
   switch (row.carrier) {
     case agent::Carrier::kVotersAlone:
       if (row.answerer == agent::Answerer::kLeader) {
@@ -233,6 +239,7 @@ std::string_view place_of(const agent::VerbRow& row) {
       return "the host concerned; for another host, on hosts that may vouch";
     case agent::Openness::kAll:
     case agent::Openness::kTicket:
+    case agent::Openness::kRootOfVoter:
       return "";
   }
   return "";
@@ -265,6 +272,8 @@ constexpr SharedLine kSharedLines[] = {
      "Stop jobs and free their GPUs; resume them at their old place."},
     {"hosts drain", 2, "hosts drain|undrain",
      "Drain a host: no new job is placed there; undrain it."},
+    {"hosts remove", 2, "hosts remove|revoke",
+     "Remove a host that is gone for good; expel one for good."},
     {"user list", 4, "user list|add|set|remove", "List, add, change and remove users."},
     {"team list", 4, "team list|add|set|remove", "List, add, change and remove teams."},
     {"access", 2, "access [set]", "Show or change the rules of access for logins and jobs."},

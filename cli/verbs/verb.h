@@ -23,6 +23,7 @@ class Verb {
 
 std::unique_ptr<Verb> make_access();
 std::unique_ptr<Verb> make_access_set();
+std::unique_ptr<Verb> make_admin_reset();
 std::unique_ptr<Verb> make_agent();
 std::unique_ptr<Verb> make_audit_verify();
 std::unique_ptr<Verb> make_cancel();

@@ -19,9 +19,10 @@ enum class Column : std::uint8_t {
   kOperate,
   kUsers,
   kRule,
-  kOwnersOnly,  ///< Root of the host, or an administrator through its host.
-  kTickets,     ///< Only the bearer of a ticket.
-  kTokens,      ///< Own access tokens.
+  kOwnersOnly,     ///< Root of the host, or an administrator through its host.
+  kTickets,        ///< Only the bearer of a ticket.
+  kTokens,         ///< Own access tokens.
+  kRootsOfVoters,  ///< Root of a voter alone, whatever roles there are.
 };
 
 Column column_of(Verb verb, Variant variant) {
@@ -84,6 +85,8 @@ Column column_of(Verb verb, Variant variant) {
     case Verb::kRotateKeys:
     case Verb::kSetHost:
       return Column::kRule;
+    case Verb::kResetAdmin:
+      return Column::kRootsOfVoters;
     case Verb::kJoin:
       return Column::kTickets;
   }
@@ -104,6 +107,7 @@ bool has_right(const AccessCell& cell) {
     case Column::kEverybody:
       return true;
     case Column::kTickets:
+    case Column::kRootsOfVoters:
       return false;
     case Column::kOwnHost:
     case Column::kLook:
@@ -186,6 +190,7 @@ bool token_may(const AccessCell& cell, bool may_read, bool may_submit) {
     case Column::kOwnersOnly:
     case Column::kTickets:
     case Column::kTokens:
+    case Column::kRootsOfVoters:
       return false;
   }
   return false;

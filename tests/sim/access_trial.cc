@@ -475,6 +475,11 @@ class AccessTrial {
     token.ttl_ms = 1'000;
     return encode_payload(token);
   }
+  static std::string reset_of(const std::string& admin) {
+    const gossip::SshKey key{gossip::SshKeyType::kEd25519, std::string(gossip::kSshPointBytes, 'k'),
+                             ""};
+    return encode_payload(agent::ResetAdminArgs{admin, {key, admin}});
+  }
   HostId host_about(const AccessCell& cell) const {
     const std::uint32_t named = named_of(cell.way);
     return world_.id(cell.way == Way::kThroughOther ? 0U
@@ -541,6 +546,7 @@ class AccessTrial {
         {Verb::kChangeUsers, change_of(cell)},
         {Verb::kMakeToken, token_of()},
         {Verb::kEndToken, encode_payload(agent::TokenRef{kUnknownToken})},
+        {Verb::kResetAdmin, reset_of(name_of(cell.person))},
         {Verb::kLeave, encode_payload(agent::LeaveArgs())},
     };
     for (const Row& row : rows) {

@@ -155,6 +155,45 @@ TEST(AccessRules, AreShownAndSet) {
   EXPECT_EQ(world.run({"access", "set", "unix-users=root"}), 2);
 }
 
+TEST(AdminReset, SendsANewKeyOnceThePersonMeansIt) {
+  FakeWorld world;
+  answer_all(world);
+  EXPECT_EQ(world.run({"admin", "reset"}), 2) << "there is no terminal to ask at";
+  EXPECT_TRUE(world.requests().empty());
+  EXPECT_EQ(
+      world.output_of({"admin", "reset", "--yes"}),
+      "user ann: administrator by that key alone; all others have no key, and no administrator "
+      "has an access token\n");
+  EXPECT_NE(
+      world.err().find("your key for administering the cluster is ~/.config/muster/admin_key"),
+      std::string::npos)
+      << world.err();
+  const agent::Request& asked = world.requests().back();
+  EXPECT_EQ(asked.verb, Verb::kResetAdmin);
+  const auto args = agent::decode_payload<agent::ResetAdminArgs>(asked.arguments);
+  ASSERT_TRUE(args.has_value());
+  EXPECT_EQ(args->admin, "");
+  EXPECT_EQ(args->key.comment, "ann@h1");
+}
+
+TEST(AdminReset, NamesAnotherPersonWhoGetsTheKey) {
+  FakeWorld world;
+  answer_all(world);
+  EXPECT_EQ(world.run({"admin", "reset", "-y", "--admin", "eve"}), 0);
+  EXPECT_NE(world.err().find("hand the key file to eve"), std::string::npos) << world.err();
+  const auto args = agent::decode_payload<agent::ResetAdminArgs>(world.requests().back().arguments);
+  EXPECT_EQ(args.value_or(agent::ResetAdminArgs()).admin, "eve");
+  FakeWorld denied;
+  denied.answers([](const agent::Request&) -> Result<agent::Response> {
+    return refusal(ResponseStatus::kDenied, "only root of a voter");
+  });
+  const gossip::SshKey key{gossip::SshKeyType::kEd25519, std::string(gossip::kSshPointBytes, 'e'),
+                           ""};
+  EXPECT_EQ(denied.run({"admin", "reset", "-y", "--ssh-key", to_line(gossip::SshKeyLine{key, ""})}),
+            4);
+  EXPECT_EQ(denied.err().find("your key"), std::string::npos) << "none was made";
+}
+
 TEST(UsersApply, MakesOrPrintsTheChangesOfAFile) {
   FakeWorld world;
   answer_all(world);
