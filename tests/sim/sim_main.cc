@@ -23,6 +23,7 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/lone_agent.h"
 #include "tests/sim/races.h"
+#include "tests/sim/reset_trial.h"
 #include "tests/sim/revocation.h"
 #include "tests/sim/swarm.h"
 
@@ -541,6 +542,9 @@ int main(int argc, char** argv) {
   if (arguments.scenario == "access") {
     return muster::sim::tell_access_trials(seeds_of(arguments));
   }
+  if (arguments.scenario == "reset") {
+    return muster::sim::tell_reset_trials(seeds_of(arguments));
+  }
   if (arguments.scenario == "herd") {
     return muster::sim::tell_herds(arguments.hosts, seeds_of(arguments), arguments.trace);
   }
@@ -561,7 +565,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr,
                "muster_sim: no scenario '%s'; there are swarm, edges, races, histories, "
                "lone_agent, drift, "
-               "revoke, herd, access, starved and sim_speed\n",
+               "revoke, herd, access, reset, starved and sim_speed\n",
                arguments.scenario.c_str());
   return 2;
 }

@@ -1,9 +1,9 @@
 // Goal: the simulator's checkers are worth something. Method: plant one known bug at a time and
 // search seeded runs until a checker speaks: swarms of five hosts, first with the profile that
 // leans on the conditions of the guard left out, then with all others; for reads, the histories of
-// clients; for rows, the traitor's swarm; for users, the trial of access; for slots of a GPU, which
-// no cluster grants yet, an agent by itself; for cuts, a scenario file. A seed whose run breaks a
-// property without any planted bug proves nothing and is left out.
+// clients; for rows, the traitor's swarm; for users, the trials of access and of resets; for slots
+// of a GPU, which no cluster grants yet, an agent by itself; for cuts, a scenario file. A seed
+// whose run breaks a property without any planted bug proves nothing and is left out.
 //
 // `sim_mutants [SEEDS] [NAME]`: at most so many seeds of each kind for each; only the one named.
 
@@ -24,6 +24,7 @@
 #include "tests/sim/access_trial.h"
 #include "tests/sim/history.h"
 #include "tests/sim/lone_agent.h"
+#include "tests/sim/reset_trial.h"
 #include "tests/sim/scenario/judge.h"
 #include "tests/sim/scenario/parser.h"
 #include "tests/sim/scenario/player.h"
@@ -119,6 +120,11 @@ Violation run_access_once(std::uint64_t seed) {
   return result.wrong.empty() ? Violation() : Violation{"access", result.wrong.front()};
 }
 
+Violation run_reset_once(std::uint64_t seed) {
+  const ResetTrialResult result = run_reset_trial(seed);
+  return result.wrong.empty() ? Violation() : Violation{"reset", result.wrong.front()};
+}
+
 Violation run_lone_agent_once(std::uint64_t seed) {
   const LoneAgentResult result = run_lone_agent(seed);
   return result.violation.empty() ? Violation()
@@ -194,6 +200,12 @@ std::vector<Planted> all_planted() {
   for (const MutantName& each : kAccessMutants) {
     all.push_back({std::string(each.name),
                    {{"access", run_access_once, kSeedsOfAccess}},
+                   SchedulerMutant::kNone,
+                   each.mutant});
+  }
+  for (const MutantName& each : kResetMutants) {
+    all.push_back({std::string(each.name),
+                   {{"reset", run_reset_once, kSeedsOfAccess}},
                    SchedulerMutant::kNone,
                    each.mutant});
   }
