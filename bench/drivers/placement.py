@@ -1,4 +1,4 @@
-"""Placement and the scheduler's core, each on one core: no disk, no peers, no agents."""
+"""Placement, the scheduler's core and the gate of access on one core: no disk, peers or agents."""
 
 import gzip
 import pathlib
@@ -20,6 +20,10 @@ def placement(jobs=300000):
 
 def core(jobs=30000):
     run_alone("bench_core", jobs)
+
+
+def gate(questions=1000000):
+    run_alone("bench_gate", questions)
 
 
 OPENB = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces" / "openb"

@@ -103,11 +103,8 @@ std::string who_could(const Directory& directory, const RightRow& row, const Acc
     could.push_back("user " + object.owner);
   }
   if (row.lead == kTeam && !object.team.empty() && row.right != kMaySubmit) {
-    for (const auto& [name, user] : directory.users()) {
-      if (user.role == UserRole::kLead && directory.is_in_team(name, object.team)) {
-        could.push_back("a lead of team " + object.team + " (" + name + ")");
-        break;
-      }
+    if (const std::string lead = directory.lead_of(object.team); !lead.empty()) {
+      could.push_back("a lead of team " + object.team + " (" + lead + ")");
     }
   }
   if (row.op == kAll) {

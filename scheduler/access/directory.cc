@@ -162,8 +162,11 @@ Status tried(Draft& draft, const DirectoryChange& change) {
 }  // namespace
 
 bool Directory::needs_signatures() const {
-  return std::any_of(users_.begin(), users_.end(),
-                     [](const auto& each) { return is_admin_with_key(each.second); });
+  const auto admins = officers_.find(UserRole::kAdmin);
+  return admins != officers_.end() &&
+         std::any_of(admins->second.begin(), admins->second.end(), [this](const std::string& name) {
+           return is_admin_with_key(users_.at(name));
+         });
 }
 
 void Directory::found(const entry::FoundDirectory& fact, LogIndex at) {
@@ -175,6 +178,26 @@ void Directory::found(const entry::FoundDirectory& fact, LogIndex at) {
   }
   cluster_ = fact.cluster;
   version_ = 1;
+  note_officers();
+}
+
+/// Call it after each change of users.
+void Directory::note_officers() {
+  officers_.clear();
+  leads_.clear();
+  for (const auto& [name, user] : users_) {
+    if (user.role > UserRole::kUser) {
+      officers_[user.role].push_back(name);
+    }
+    if (user.role == UserRole::kLead) {
+      for (const std::string& team : user.teams) {
+        leads_.emplace(team, name);
+      }
+      if (user.teams.empty()) {
+        leads_.emplace(kDefaultTeam, name);
+      }
+    }
+  }
 }
 
 Status Directory::change(const DirectoryChange& change, LogIndex at) {
@@ -195,6 +218,7 @@ Status Directory::change(const DirectoryChange& change, LogIndex at) {
                  "set NAME --key FILE)"};
   }
   users_ = std::move(draft.users);
+  note_officers();
   teams_ = std::move(draft.teams);
   for (const UserChange& user : change.users) {
     if (user.is_removal) {
@@ -228,6 +252,7 @@ Status Directory::reset_admin(const gossip::SshKeyLine& key, AdminReset reset) {
     }
   }
   users_[reset.admin].keys = {{key, reset.at.value()}};
+  note_officers();
   last_reset_ = std::move(reset);
   ++version_;
   return ok();
@@ -299,13 +324,17 @@ Team Directory::team(std::string_view name) const {
 }
 
 std::vector<std::string> Directory::bearers(UserRole role, std::size_t count_max) const {
-  std::vector<std::string> names;
-  for (const auto& [name, user] : users_) {
-    if (names.size() < count_max && user.role == role) {
-      names.push_back(name);
-    }
+  const auto known = officers_.find(role);
+  if (known == officers_.end()) {
+    return {};
   }
-  return names;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(count_max, known->second.size()));
+  return {known->second.begin(), known->second.begin() + count};
+}
+
+std::string Directory::lead_of(std::string_view team) const {
+  const auto known = leads_.find(team);
+  return known == leads_.end() ? "" : known->second;
 }
 
 }  // namespace muster::scheduler

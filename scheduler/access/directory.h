@@ -92,7 +92,9 @@ class Directory {
         teams_(std::move(teams)),
         rules_(rules),
         tokens_(std::move(tokens)),
-        cluster_(cluster) {}
+        cluster_(cluster) {
+    note_officers();
+  }
 
   /// Counts the changes, without tokens that end by themselves; 0 = not founded.
   std::uint64_t version() const { return version_; }
@@ -106,7 +108,7 @@ class Directory {
   /// The cluster that a signed order has to name.
   ClusterId cluster() const { return cluster_; }
   /// An administrator has a key: then an order that administrators alone may give needs the
-  /// signature of its user. Else the word of a host that may vouch is enough. O(users).
+  /// signature of its user. Else the word of a host that may vouch is enough.
   bool needs_signatures() const;
 
   /// Makes the first administrator. `at`: the log index of the entry. Precondition: it is not
@@ -142,13 +144,21 @@ class Directory {
   bool has_team(std::string_view name) const;
   /// Precondition: has_team(name).
   Team team(std::string_view name) const;
-  /// The names of the first users with that role.
+  /// The names of the first users with that role, which is above kUser.
   std::vector<std::string> bearers(UserRole role, std::size_t count_max) const;
+  /// The first lead that is in the team; "" if the team has no lead.
+  std::string lead_of(std::string_view team) const;
   bool operator==(const Directory&) const = default;
 
  private:
+  void note_officers();
+
   std::uint64_t version_ = 0;
   Users users_;
+  /// Users with a role above kUser, by role; and the first lead of each team that has one. A
+  /// refusal names them, and must not walk over all users.
+  std::map<UserRole, std::vector<std::string>> officers_;
+  std::map<std::string, std::string, std::less<>> leads_;
   Teams teams_;
   AccessRules rules_;
   TokenBook tokens_;

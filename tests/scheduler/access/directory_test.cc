@@ -90,11 +90,26 @@ TEST(Directory, RefusesWhatCannotBe) {
   }
 }
 
+TEST(Directory, EachTeamNamesItsFirstLead) {
+  Directory directory = founded();
+  ASSERT_TRUE(directory.change({{{"vision"}, {"speech"}},
+                                {user("zoe", UserRole::kLead, {"vision"}),
+                                 user("ann", UserRole::kLead, {"vision", "speech"}),
+                                 user("ben", UserRole::kUser, {"speech"})}},
+                               LogIndex(2)));
+  EXPECT_EQ(directory.lead_of("vision"), "ann");
+  EXPECT_EQ(directory.lead_of(kDefaultTeam), "");
+  ASSERT_TRUE(directory.change({{}, {removal("ann")}}, LogIndex(3)));
+  EXPECT_EQ(directory.lead_of("vision"), "zoe");
+  EXPECT_EQ(directory.lead_of("speech"), "");
+}
+
 TEST(Directory, AnotherAdminMayReplaceTheFirst) {
   Directory directory = founded();
   ASSERT_TRUE(
       directory.change({{}, {user("carol", UserRole::kAdmin), removal("root")}}, LogIndex(2)));
   EXPECT_EQ(directory.bearers(UserRole::kAdmin, 3), std::vector<std::string>{"carol"});
+  EXPECT_EQ(directory.bearers(UserRole::kAdmin, 0), std::vector<std::string>());
 }
 
 TEST(Directory, HasLimits) {
