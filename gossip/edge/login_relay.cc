@@ -79,7 +79,8 @@ class ActingAs {
  private:
   /// The function of the C library would change all threads.
   static bool become(std::uint32_t uid) {
-    return syscall(SYS_setresuid, uid_t(-1), static_cast<uid_t>(uid), uid_t(-1)) == 0;
+    return uid != std::uint32_t(-1) &&  // That number asks for no change.
+           syscall(SYS_setresuid, uid_t(-1), static_cast<uid_t>(uid), uid_t(-1)) == 0;
   }
   const uid_t own_;
   const bool is_good_;
@@ -151,7 +152,9 @@ Passed drain(int fd, Block& block) {
     const ssize_t sent = send(fd, block.bytes.data() + block.at, block.may_pass - block.at,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
-      return errno == EAGAIN || errno == EINTR ? Passed::kSome : Passed::kBroken;
+      const bool is_later =
+          errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM;
+      return is_later ? Passed::kSome : Passed::kBroken;
     }
     block.at += static_cast<std::size_t>(sent);
   }
@@ -197,7 +200,7 @@ class LoginRelay::Loop {
     }
     wake();
   }
-  Stats stats() const { return {refused_, held_}; }
+  Stats stats() const { return {refused_, failed_, held_}; }
 
  private:
   /// Both ends of a link have its number.
@@ -208,6 +211,7 @@ class LoginRelay::Loop {
   void run();
   void wake();
   void take_listener();
+  void leave_listener();
   bool watch(int fd, std::uint64_t id, std::uint32_t events, int how = EPOLL_CTL_ADD);
   void accept_some();
   void accept_one(Descriptor client);
@@ -239,6 +243,7 @@ class LoginRelay::Loop {
   std::optional<Descriptor> next_listener_;
   std::atomic<bool> is_ending_ = false;
   std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> failed_ = 0;
   std::atomic<std::uint64_t> held_ = 0;
   std::thread thread_;
 };
@@ -295,9 +300,18 @@ void LoginRelay::Loop::run() {
     take_listener();
     if (is_ending_ && !end.has_value()) {
       end = boot_now() + kLastAnswers;
-      listener_.reset();
+      leave_listener();
     }
   }
+}
+
+/// The socket has other descriptors, and epoll would go on to tell of it.
+void LoginRelay::Loop::leave_listener() {
+  if (is_listener_watched_) {
+    epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+  }
+  is_listener_watched_ = false;
+  listener_.reset();
 }
 
 /// A new listener takes the place of the one before; after a rest it is looked at again.
@@ -305,10 +319,9 @@ void LoginRelay::Loop::take_listener() {
   {
     const std::lock_guard lock(mutex_);
     if (next_listener_.has_value()) {
-      listener_ = Descriptor();
+      leave_listener();
       listener_ = std::move(*next_listener_);
       next_listener_.reset();
-      is_listener_watched_ = false;
     }
   }
   if (listener_.is_open() && !is_listener_watched_ && boot_now() >= rests_until_) {
@@ -339,17 +352,20 @@ void LoginRelay::Loop::accept_one(Descriptor client) {
     ++refused_;
     return;
   }
+  if (!dials_.take(*uid, boot_now())) {
+    connections_.give_back(*uid);
+    ++refused_;
+    return;
+  }
   Link link;
   link.uid = *uid;
-  if (dials_.take(*uid, boot_now())) {
-    link.inner = dialled_as(*uid, options_.inner);
-  }
+  link.inner = dialled_as(*uid, options_.inner);
   link.client = std::move(client);
   const std::uint64_t number = next_link_++;
   if (!link.inner.is_open() || !watch(link.client.get(), event_of(number, true), EPOLLIN) ||
       !watch(link.inner.get(), event_of(number, false), EPOLLIN)) {
     connections_.give_back(*uid);
-    ++refused_;
+    ++failed_;
     return;
   }
   link.client_events = link.inner_events = EPOLLIN;
@@ -426,9 +442,9 @@ bool LoginRelay::Loop::pass_to_client(Link& link) {
   Block& block = link.to_client;
   Passed passed = Passed::kEverything;
   do {
-    if (!fill(link.inner.get(), block)) {
-      block.is_over = true;
-    }
+    const bool is_there = fill(link.inner.get(), block);
+    // An end that has gone and has no bytes says no more.
+    block.is_over = block.is_over || !is_there || (link.is_inner_gone && block.is_empty());
     block.may_pass = block.bytes.size();
     passed = drain(link.client.get(), block);
   } while (passed == Passed::kEverything && link.is_inner_gone && !block.is_over);

@@ -37,8 +37,11 @@ class LoginRelay {
     LoginPace::Rate messages = LoginPace::kMessages;
   };
   struct Stats {
-    std::uint64_t refused = 0;  ///< Connections beyond a limit or pace, or that could not be made.
-    std::uint64_t held = 0;     ///< Times that a message had to wait for its login's pace.
+    std::uint64_t refused = 0;  ///< Connections beyond a limit or pace.
+    /// Connections that could not be passed on: no descriptor is left, or this process may not act
+    /// as a login or reach the inner socket (it lacks CAP_SETUID, CAP_SETPCAP or CAP_DAC_OVERRIDE).
+    std::uint64_t failed = 0;
+    std::uint64_t held = 0;  ///< Times that a message had to wait for its login's pace.
   };
 
   /// kIo: no descriptor or no thread is left.

@@ -111,6 +111,7 @@ const ZmqTransport::Stats& ZmqTransport::Impl::stats() {
   if (relay_ != nullptr) {
     stats_.refused_logins = relay_->stats().refused;
     stats_.held_logins = relay_->stats().held;
+    stats_.failed_logins = relay_->stats().failed;
   }
   return stats_;
 }
@@ -243,8 +244,12 @@ bool ZmqTransport::Impl::read_message(std::size_t index, std::vector<TransportIn
   bytes_read += message.bytes.size();
   Received received{Route(), channel_of(index), std::move(message.bytes)};
   received.at = boot_now();
+  const int fd = message.fd;
   if (!attribute(index, message, received)) {
     ++stats_.dropped_unproven;
+    if (index == kCli) {
+      ConnectionMark(fd).end();
+    }
   } else {
     inputs.push_back(std::move(received));
   }

@@ -23,8 +23,8 @@
 //
 // Inbound handshakes run on an io thread of their own: even a flood of them delays none of our
 // dials and probes. At most kUnfinishedMax are under way (accepted_connections.h); tickets are let
-// in at a pace (join_pace.h). The CLI
-// has an io thread, too. Other logins reach it through a LoginRelay, which limits them.
+// in at a pace (join_pace.h). The CLI has an io thread, too. Other logins reach it through a
+// LoginRelay, which limits them.
 //
 // How a link ends:
 //   refused  the peer's kernel answered with a reset and no process listens (within milliseconds)
@@ -143,6 +143,7 @@ class ZmqTransport {
     std::uint64_t ended_unfinished = 0;  ///< Handshakes beyond kUnfinishedMax.
     std::uint64_t refused_by_peer = 0;   ///< Our own dials whose key the peer does not admit.
     std::uint64_t refused_logins = 0;    ///< Connections of logins beyond their limit or pace.
+    std::uint64_t failed_logins = 0;     ///< Connections of logins that could not be passed on.
     std::uint64_t held_logins = 0;       ///< Times that a login waited for its pace of messages.
     std::uint64_t cli_renewed = 0;       ///< Times the CLI's socket was removed and made again.
     std::uint64_t rekeys = 0;

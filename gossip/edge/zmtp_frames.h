@@ -19,14 +19,16 @@ class ZmtpFrames {
   /// Number of bytes at the begin of `bytes`, the next ones of the stream, that may pass: all of
   /// them, or those in front of the first frame that `may_begin` says no to. The caller shows the
   /// rest again. The greeting and the first frame, the end of the handshake, pass without a
-  /// question. nullopt if a frame is too large; the stream is of no use then.
+  /// question. nullopt if a frame is too large, or the greeting is not that of ZMTP 3: frames of
+  /// older versions would be found elsewhere. The stream is of no use then.
   std::optional<std::size_t> pass(std::string_view bytes, const std::function<bool()>& may_begin);
 
  private:
   bool take_header(std::uint8_t byte);
 
   const std::size_t frame_bytes_max_;
-  std::uint64_t body_left_;      ///< Of the greeting, or of the frame that is under way.
+  std::uint64_t greeting_bytes_ = 0;
+  std::uint64_t body_left_ = 0;  ///< Of the frame that is under way.
   std::uint64_t size_ = 0;       ///< As far as the header tells it.
   std::size_t header_left_ = 0;  ///< Bytes of the size that are still to come.
   bool is_handshake_over_ = false;

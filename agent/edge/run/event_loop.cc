@@ -158,9 +158,10 @@ void EventLoop::tell_refused() {
   const std::uint64_t unfinished = news(&Stats::ended_unfinished);
   const std::uint64_t unproven = news(&Stats::dropped_unproven);
   const std::uint64_t logins = news(&Stats::refused_logins);
+  const std::uint64_t failed = news(&Stats::failed_logins);
   const std::uint64_t messages = news(&Stats::held_logins);
   const std::uint64_t all =
-      unknown + plain + malformed + early + unfinished + unproven + logins + messages;
+      unknown + plain + malformed + early + unfinished + unproven + logins + failed + messages;
   if (all == 0 || boot_now() < tell_refused_at_) {
     return;
   }
@@ -173,6 +174,7 @@ void EventLoop::tell_refused() {
               {"unfinished", std::to_string(unfinished)},
               {"no_longer_admitted", std::to_string(unproven)},
               {"too_many_of_a_login", std::to_string(logins)},
+              {"logins_not_passed_on", std::to_string(failed)},
               {"logins_held_back", std::to_string(messages)}}});
   told_refused_ = now;
   tell_refused_at_ = boot_now() + kRefusedPeriod;
@@ -374,6 +376,7 @@ void EventLoop::read_stats(const ReadStats& read) {
   tell("links.sends_dropped", links.dropped_queue_full + links.dropped_no_route +
                                   links.dropped_link_ending + links.dropped_links_full);
   tell("logins.connections_refused", links.refused_logins);
+  tell("logins.connections_failed", links.failed_logins);
   tell("logins.held_back", links.held_logins);
   tell("logins.messages_dropped", logins_.dropped());
   tell("requests.strangers", parts_.node->notes().strangers());

@@ -26,7 +26,8 @@ std::string long_frame(std::uint64_t size, std::size_t body) {
 }
 
 std::string handshake() {
-  return std::string(64, '\x7f') + small_frame(30, '\x04');
+  const std::string signature = '\xff' + std::string(8, '\0') + '\x7f';
+  return signature + std::string("\x03\x01", 2) + std::string(52, '\0') + small_frame(30, '\x04');
 }
 
 /// Shows the stream in parts of `step` bytes; a frame may begin while `may` is positive. The bytes
@@ -63,6 +64,22 @@ TEST(ZmtpFrames, AFrameOfTooManyBytesIsOfNoUse) {
   ZmtpFrames frames(kLargest);
   int may = 9;
   EXPECT_TRUE(passed(frames, handshake() + long_frame(kLargest, kLargest), 7, may).has_value());
+}
+
+TEST(ZmtpFrames, AnOlderProtocolIsOfNoUse) {
+  const auto greets = [](std::size_t at, char byte) {
+    ZmtpFrames frames(kLargest);
+    std::string stream = handshake();
+    stream[at] = byte;
+    int may = 9;
+    return passed(frames, stream, 3, may).has_value();
+  };
+  EXPECT_TRUE(greets(11, '\0')) << "the minor version";
+  EXPECT_FALSE(greets(0, '\x01')) << "version 1: the size of an identity";
+  EXPECT_FALSE(greets(9, '\0'));
+  for (const char version : {'\0', '\1', '\2'}) {
+    EXPECT_FALSE(greets(10, version));
+  }
 }
 
 RC_GTEST_PROP(ZmtpFrames, HoweverTheStreamIsCutAsManyFramesAsk, ()) {
