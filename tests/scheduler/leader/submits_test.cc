@@ -58,5 +58,21 @@ TEST_F(OneLeader, AUsersChangesBeyondThePaceAreRefusedBeforeTheLog) {
   EXPECT_EQ(pending.size(), 2U);
 }
 
+TEST_F(OneLeader, AnAdministratorIsHeardInAFloodOfTheOthers) {
+  give(input::Applied{next_index(),
+                      encode(Entry(entry::FoundDirectory{"root", ClusterId(), std::nullopt}))});
+  const std::int64_t all = SchedulerConfig().changes.of_all.burst;
+  for (std::int64_t i = 0; i < all; ++i) {
+    give(input::ClientOrder{++request, entry::Cancel{JobId(7), {"a host"}}});
+  }
+  const auto last_error = [&] { return replies.back().error.value_or(Error{ErrorCode::kIo, ""}); };
+  give(input::ClientOrder{++request, entry::Cancel{JobId(7), {"a host"}}});
+  EXPECT_EQ(last_error().code, ErrorCode::kUnavailable);
+  give(input::ClientOrder{
+      ++request,
+      entry::Cancel{JobId(7), {"root@a", "root", HostId(), AccessTokenId(), std::nullopt}}});
+  EXPECT_NE(last_error().code, ErrorCode::kUnavailable) << last_error().text;
+}
+
 }  // namespace
 }  // namespace muster::scheduler
