@@ -11,7 +11,7 @@ namespace muster::scheduler {
 /// As a restart would find it. The whole of it is one snapshot: a voter that joins gets that, and
 /// none of the entries before it, whose term says nothing about who may have seen them.
 Result<RecoveredLog> continued_log(const Raft& raft, const State& applied, const ClusterEpoch& next,
-                                   Term term) {
+                                   Term term, const gossip::Verifier* verifier) {
   const RaftLog& log = raft.log();
   State state = applied;
   for (LogIndex index = state.applied().next(); index <= log.last().index; index = index.next()) {
@@ -25,7 +25,7 @@ Result<RecoveredLog> continued_log(const Raft& raft, const State& applied, const
       return Error{ErrorCode::kCorrupt, "entry " + std::to_string(index.value()) + ": " +
                                             command.error().text + ": start a newer version here"};
     }
-    state.apply(index, command->entry, command->unix_ms, nullptr,
+    state.apply(index, command->entry, command->unix_ms, verifier,
                 log.configuration_at(index).voter_hosts());
   }
   state.begin_epoch(next.counter, raft.commit());

@@ -22,9 +22,10 @@ struct RecoveryPlan {
 
 /// The log of `raft`, its uncommitted end included, as one snapshot under `next` and `term`, still
 /// without a seat and voters. `state` is the applied part of it. kCorrupt: it holds an entry that
-/// this version cannot apply. kUnavailable: it is too large for a snapshot.
+/// this version cannot apply. kUnavailable: it is too large for a snapshot. `verifier` verifies the
+/// signatures of persons in it, as it does in the seat.
 Result<RecoveredLog> continued_log(const Raft& raft, const State& state, const ClusterEpoch& next,
-                                   Term term);
+                                   Term term, const gossip::Verifier* verifier);
 
 /// The writes after which raft/, as `raft` wrote it, holds `log` alone: one transaction.
 crdt::WriteBatch replaced_by(const Raft& raft, const RecoveredLog& log);
