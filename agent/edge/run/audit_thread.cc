@@ -82,6 +82,9 @@ void AuditThread::Shared::leave_file() {
 
 /// The last line of the file is wanted once more, to see that the log still has it.
 bool AuditThread::Shared::open_file() {
+  if (file != nullptr) {
+    leave_file();
+  }
   std::unique_lock lock(mutex);
   const AuditFile::Options wish{options.path, cluster, options.verifier};
   lock.unlock();
@@ -129,7 +132,7 @@ bool AuditThread::Shared::write(const std::vector<AuditInfo>& lines) {
   }
   const std::lock_guard lock(mutex);
   stats.written += static_cast<std::uint64_t>(lines.end() - first);
-  if (*wanted < last) {
+  if (wanted.has_value() && *wanted < last) {
     eventfd_write(fd, 1);
   }
   return true;
@@ -180,6 +183,12 @@ AuditThread::~AuditThread() {
 
 std::optional<std::uint64_t> AuditThread::wanted(const ClusterId& cluster, std::uint64_t last) {
   const std::lock_guard lock(shared_->mutex);
+  if (last < shared_->last) {
+    // The log was set back. The file is opened again: its last line is compared with the log's.
+    shared_->wanted.reset();
+    shared_->waiting.clear();
+    shared_->wake.notify_all();
+  }
   shared_->last = last;
   if (shared_->cluster != cluster) {
     shared_->cluster = cluster;
