@@ -444,7 +444,9 @@ void ClientFront::lead(const OrderReach& reach, const ClientDesk::Open& question
   }
   if (const auto refusal = why_not_signed(reach.node, request, *input)) {
     desk_.close(*number);
-    answer(reach, question.asker, *refusal);
+    // With a payload it asks for a signature, or for one with another number.
+    refusal->payload.empty() ? refuse_person(reach, question.asker, request, *refusal)
+                             : answer(reach, question.asker, *refusal);
     return;
   }
   reach.seat.step(reach.node.now, *std::move(input));

@@ -1,11 +1,13 @@
 #include "agent/node/node_tables.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "agent/api/payload.h"
+#include "agent/api/verbs.h"
 #include "agent/front/user_model.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/step/row_inputs.h"
@@ -23,6 +25,15 @@ std::vector<HostId> reachable_voters(const NodeView& node) {
     return voter == node.options.self || !is_reachable(node.membership, voter);
   });
   return voters;
+}
+
+/// A host tells of requests that it refused, and of looks at output. Changes are in the log
+/// already.
+bool may_be_told(const scheduler::RequestNote& note) {
+  return !note.was_done ||
+         std::any_of(std::begin(verbs::kTable), std::end(verbs::kTable), [&](const VerbRow& row) {
+           return row.name == note.verb && row.effect == Effect::kReads;
+         });
 }
 
 }  // namespace
@@ -270,7 +281,12 @@ bool Node::Hearing::users(Node& node, Instant now, const gossip::Message& messag
     gossip::Reader in = message.body();
     auto batch = scheduler::read_note_requests(in);
     batch.host = envelope.from;
-    if (in.ok() && node.seat_.leads()) {
+    for (scheduler::RequestNote& note : batch.notes) {
+      note.by.signature.reset();  // No voter has verified it.
+    }
+    const bool is_sound =
+        !batch.notes.empty() && std::all_of(batch.notes.begin(), batch.notes.end(), may_be_told);
+    if (in.ok() && is_sound && node.seat_.leads()) {
       notes(node, now, std::move(batch));
     }
     return in.ok();

@@ -180,6 +180,10 @@ scheduler::Subject subject_of(const NodeView& node, const Request& request, Host
   if (may_be_signed(request) && !request.shows_token()) {
     subject.signature = request.signature;
   }
+  if (is(request.verb, Openness::kRootOfVoter)) {
+    // The alarm about it names the voter, and not the host that the voter names.
+    subject.name = request.user + "@" + node.hosts.addresses().name(host);
+  }
   if (const auto* token = directory_of(node).tokens().find(request.token)) {
     subject.name += " (token " + token->label + ")";
   }

@@ -69,9 +69,9 @@ enum class Mutant : std::uint8_t {
   kTokenOutlivesRevoking,  ///< An access token that was revoked stays.
   kTokenOfAnyRight,        ///< An access token does all that its user may do.
   kAnyHostEndsJobs,        ///< The end of a job counts, whichever host says it.
-  kResetByAnyHost,       ///< Root of a host that does not vote resets the administrators.
-  kResetByAnyLogin,      ///< Any login of a voter resets the administrators.
-  kResetLeavesKeys,      ///< A reset leaves the keys and tokens of other administrators.
+  kResetByAnyHost,         ///< Root of a host that does not vote resets the administrators.
+  kResetByAnyLogin,        ///< Any login of a voter resets the administrators.
+  kResetLeavesKeys,        ///< A reset leaves the keys and tokens of other administrators.
 };
 
 struct MutantName {

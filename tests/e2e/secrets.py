@@ -1,4 +1,4 @@
-"""Nothing that is secret is seen where it has no business: seeds of keys, of hosts and of an
+"""No secret is seen where it has no business: seeds of keys, of hosts and of an
 administrator, and secrets of tickets and access tokens are searched for in files, logs, snapshots,
 arguments, environments, answers and on the wire."""
 
