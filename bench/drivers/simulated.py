@@ -29,6 +29,10 @@ def access(first=1, last=10):
     simulated_figures("access", seeds=f"{first}..{last}")
 
 
+def proofs(first=1, last=10_000):
+    simulated_figures("swarm", profile="traitor", hosts=5, seconds=30, seeds=f"{first}..{last}")
+
+
 def mutants():
     found, planted = 0, 0
     tests = cluster.BUILD / "tests"
