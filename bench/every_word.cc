@@ -92,6 +92,11 @@ std::string user_arguments_of(Verb verb) {
                                      : agent::encode_payload(agent::TokensQuery{true, {}});
 }
 
+std::string ticket_arguments_of(Verb verb, const Stage& stage) {
+  return verb == Verb::kMakeTicket ? making_a_ticket()
+                                   : agent::encode_payload(agent::TicketRef{stage.ticket});
+}
+
 /// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
@@ -126,9 +131,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kSetHost:
       return agent::encode_payload(agent::SetHostArgs{host, agent::Wish::kYes, agent::Wish::kYes});
     case Verb::kMakeTicket:
-      return making_a_ticket();
     case Verb::kEndTicket:
-      return agent::encode_payload(agent::TicketRef{stage.ticket});
+      return ticket_arguments_of(verb, stage);
     case Verb::kChangeUsers:
     case Verb::kMakeToken:
     case Verb::kEndToken:

@@ -52,12 +52,10 @@ std::optional<scheduler::Directory> directory_of(const UserList& list) {
       teams[team.name] = {static_cast<std::int32_t>(team.priority_max)};
     }
   }
-  scheduler::Directory directory(list.version, std::move(users), std::move(teams),
-                                 {list.are_logins_users, list.hides_other_teams}, tokens_of(list),
-                                 list.cluster);
-  directory.recall_reset(
+  return scheduler::Directory(
+      list.version, std::move(users), std::move(teams),
+      {list.are_logins_users, list.hides_other_teams}, tokens_of(list), list.cluster,
       {list.reset_epoch, LogIndex(list.reset_at), list.reset_admin, list.reset_by});
-  return directory;
 }
 
 DirectoryCopy::DirectoryCopy(const crdt::Records& state, Rng rng) : rng_(rng) {

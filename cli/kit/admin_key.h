@@ -16,7 +16,7 @@ class AdminKey {
   /// Adds --ssh-key.
   void describe(Options& options);
   bool is_given() const { return !given_.empty(); }
-  /// The public key; makes it if none was named and there is none yet, and tells where it is.
+  /// The public key; makes one if no key was named and there is no file, and tells where it is.
   /// `user`: the person of a new key. Errors as of WorldKeys, sentences for people.
   Result<gossip::SshKeyLine> take(Session& session, const std::string& user) const;
 

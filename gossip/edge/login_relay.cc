@@ -108,8 +108,8 @@ Descriptor dialled_as(std::uint32_t uid, const std::string& path) {
 /// Bytes of one direction that wait for the other end to take them.
 struct Block {
   std::string bytes;
-  std::size_t at = 0;        ///< Those in front have passed.
-  std::size_t may_pass = 0;  ///< Those in front of this may pass, too.
+  std::size_t at = 0;        ///< Bytes in front of it have passed.
+  std::size_t may_pass = 0;  ///< Bytes in front of it may pass, too.
   bool is_over = false;      ///< The end that it reads from sends no more.
 
   bool is_empty() const { return at == bytes.size(); }
@@ -200,7 +200,7 @@ class LoginRelay::Loop {
     }
     wake();
   }
-  Stats stats() const { return {refused_, failed_, held_}; }
+  Stats stats() const { return {counts_.refused, counts_.failed, counts_.held}; }
 
  private:
   /// Both ends of a link have its number.
@@ -231,20 +231,29 @@ class LoginRelay::Loop {
   LoginPace messages_;
   Descriptor poll_;
   Descriptor wake_;
-  Descriptor listener_;
-  Instant rests_until_ = kLongAgo;  ///< The listener is not looked at before.
-  bool is_listener_watched_ = false;
+  struct Door {
+    Descriptor listener;
+    Instant rests_until = kLongAgo;  ///< It is not looked at before.
+    bool is_watched = false;
+  };
+  Door door_;
   std::unordered_map<std::uint64_t, Link> links_;
   std::uint64_t next_link_ = kFirstLink;
-  std::set<std::uint64_t> held_links_;  ///< They wait for the pace of their login.
-  std::uint64_t last_asked_ = 0;        ///< The held link that was asked last: all have a turn.
+  struct Held {
+    std::set<std::uint64_t> links;  ///< They wait for the pace of their login.
+    std::uint64_t last_asked = 0;   ///< All have a turn.
+  };
+  Held held_;
 
   std::mutex mutex_;
   std::optional<Descriptor> next_listener_;
   std::atomic<bool> is_ending_ = false;
-  std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::uint64_t> failed_ = 0;
-  std::atomic<std::uint64_t> held_ = 0;
+  struct Counts {
+    std::atomic<std::uint64_t> refused = 0;
+    std::atomic<std::uint64_t> failed = 0;
+    std::atomic<std::uint64_t> held = 0;
+  };
+  Counts counts_;
   std::thread thread_;
 };
 
@@ -261,14 +270,14 @@ bool LoginRelay::Loop::watch(int fd, std::uint64_t id, std::uint32_t events, int
 }
 
 int LoginRelay::Loop::patience_ms(std::optional<Instant> end) const {
-  int patience = held_links_.empty() ? -1 : kHeldPeriodMs;
+  int patience = held_.links.empty() ? -1 : kHeldPeriodMs;
   const auto at_most = [&patience](Duration limit) {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit).count();
     const int most = static_cast<int>(std::max<std::int64_t>(ms, 0));
     patience = patience < 0 ? most : std::min(patience, most);
   };
-  if (listener_.is_open() && !is_listener_watched_) {
-    at_most(rests_until_ - boot_now());
+  if (door_.listener.is_open() && !door_.is_watched) {
+    at_most(door_.rests_until - boot_now());
   }
   if (end.has_value()) {
     at_most(*end - boot_now());
@@ -307,11 +316,11 @@ void LoginRelay::Loop::run() {
 
 /// The socket has other descriptors, and epoll would go on to tell of it.
 void LoginRelay::Loop::leave_listener() {
-  if (is_listener_watched_) {
-    epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+  if (door_.is_watched) {
+    epoll_ctl(poll_.get(), EPOLL_CTL_DEL, door_.listener.get(), nullptr);
   }
-  is_listener_watched_ = false;
-  listener_.reset();
+  door_.is_watched = false;
+  door_.listener.reset();
 }
 
 /// A new listener takes the place of the one before; after a rest it is looked at again.
@@ -320,27 +329,28 @@ void LoginRelay::Loop::take_listener() {
     const std::lock_guard lock(mutex_);
     if (next_listener_.has_value()) {
       leave_listener();
-      listener_ = std::move(*next_listener_);
+      door_.listener = std::move(*next_listener_);
       next_listener_.reset();
     }
   }
-  if (listener_.is_open() && !is_listener_watched_ && boot_now() >= rests_until_) {
-    is_listener_watched_ = watch(listener_.get(), kListener, EPOLLIN);
-    rests_until_ = boot_now() + (is_listener_watched_ ? Duration(0) : kNoDescriptorRest);
+  if (door_.listener.is_open() && !door_.is_watched && boot_now() >= door_.rests_until) {
+    door_.is_watched = watch(door_.listener.get(), kListener, EPOLLIN);
+    door_.rests_until = boot_now() + (door_.is_watched ? Duration(0) : kNoDescriptorRest);
   }
 }
 
 void LoginRelay::Loop::accept_some() {
-  for (int i = 0; i < kAcceptedPerTurn && listener_.is_open(); ++i) {
-    Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  for (int i = 0; i < kAcceptedPerTurn && door_.listener.is_open(); ++i) {
+    Descriptor client(
+        accept4(door_.listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.is_open()) {
       accept_one(std::move(client));
       continue;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      epoll_ctl(poll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
-      is_listener_watched_ = false;
-      rests_until_ = boot_now() + kNoDescriptorRest;
+      epoll_ctl(poll_.get(), EPOLL_CTL_DEL, door_.listener.get(), nullptr);
+      door_.is_watched = false;
+      door_.rests_until = boot_now() + kNoDescriptorRest;
     }
     return;
   }
@@ -349,12 +359,12 @@ void LoginRelay::Loop::accept_some() {
 void LoginRelay::Loop::accept_one(Descriptor client) {
   const auto uid = uid_of_peer(client.get());
   if (!uid.has_value() || !connections_.take(*uid)) {
-    ++refused_;
+    ++counts_.refused;
     return;
   }
   if (!dials_.take(*uid, boot_now())) {
     connections_.give_back(*uid);
-    ++refused_;
+    ++counts_.refused;
     return;
   }
   Link link;
@@ -365,7 +375,7 @@ void LoginRelay::Loop::accept_one(Descriptor client) {
   if (!link.inner.is_open() || !watch(link.client.get(), event_of(number, true), EPOLLIN) ||
       !watch(link.inner.get(), event_of(number, false), EPOLLIN)) {
     connections_.give_back(*uid);
-    ++failed_;
+    ++counts_.failed;
     return;
   }
   link.client_events = link.inner_events = EPOLLIN;
@@ -410,7 +420,7 @@ void LoginRelay::Loop::pass(std::uint64_t number, Link& link) {
 bool LoginRelay::Loop::pass_to_inner(std::uint64_t number, Link& link) {
   Block& block = link.to_inner;
   if (link.is_inner_gone) {
-    held_links_.erase(number);
+    held_.links.erase(number);
     return true;
   }
   if (!fill(link.client.get(), block)) {
@@ -423,12 +433,12 @@ bool LoginRelay::Loop::pass_to_inner(std::uint64_t number, Link& link) {
   }
   block.may_pass += *more;
   const bool is_held = block.may_pass < block.bytes.size();
-  held_ += is_held && !link.is_held ? 1U : 0U;
+  counts_.held += is_held && !link.is_held ? 1U : 0U;
   link.is_held = is_held;
   if (is_held) {
-    held_links_.insert(number);
+    held_.links.insert(number);
   } else {
-    held_links_.erase(number);
+    held_.links.erase(number);
   }
   if (drain(link.inner.get(), block) == Passed::kBroken) {
     leave_inner(link);
@@ -474,18 +484,18 @@ bool LoginRelay::Loop::watch_again(std::uint64_t number, Link& link) {
 void LoginRelay::Loop::end(std::uint64_t number) {
   const auto gone = links_.find(number);
   connections_.give_back(gone->second.uid);
-  held_links_.erase(number);
+  held_.links.erase(number);
   links_.erase(gone);
 }
 
 /// Each held link asks once, from the one behind that which asked last.
 void LoginRelay::Loop::ask_again() {
-  for (std::size_t asked = 0, count = held_links_.size(); asked < count && !held_links_.empty();
+  for (std::size_t asked = 0, count = held_.links.size(); asked < count && !held_.links.empty();
        ++asked) {
-    auto next = held_links_.upper_bound(last_asked_);
-    next = next == held_links_.end() ? held_links_.begin() : next;
-    last_asked_ = *next;
-    pass(last_asked_, links_.at(last_asked_));
+    auto next = held_.links.upper_bound(held_.last_asked);
+    next = next == held_.links.end() ? held_.links.begin() : next;
+    held_.last_asked = *next;
+    pass(held_.last_asked, links_.at(held_.last_asked));
   }
 }
 

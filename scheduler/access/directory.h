@@ -84,15 +84,16 @@ class Directory {
   using Teams = std::map<std::string, Team, std::less<>>;
 
   Directory() = default;
-  /// From a snapshot.
+  /// From a snapshot, or a copy.
   Directory(std::uint64_t version, Users users, Teams teams, AccessRules rules,
-            TokenBook tokens = {}, ClusterId cluster = {})
+            TokenBook tokens = {}, ClusterId cluster = {}, AdminReset last_reset = {})
       : version_(version),
         users_(std::move(users)),
         teams_(std::move(teams)),
         rules_(rules),
         tokens_(std::move(tokens)),
-        cluster_(cluster) {
+        cluster_(cluster),
+        last_reset_(std::move(last_reset)) {
     note_officers();
   }
 
@@ -123,8 +124,6 @@ class Directory {
   /// is founded.
   Status reset_admin(const gossip::SshKeyLine& key, AdminReset reset);
   const AdminReset& last_reset() const { return last_reset_; }
-  /// From a snapshot, or a copy.
-  void recall_reset(AdminReset reset) { last_reset_ = std::move(reset); }
   /// An order was signed by the key: its number is used. Precondition: the user has that key.
   void count_order(std::string_view user, const gossip::SshKey& key);
   /// nullptr if the user has no such key.

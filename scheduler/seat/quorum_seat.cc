@@ -525,9 +525,8 @@ Result<RecoveredLog> QuorumSeat::continued_log(LogPosition expected,
   if (raft_->log().last() != expected) {
     return Error{ErrorCode::kConflict, "its log has changed meanwhile: start the recovery again"};
   }
-  return scheduler::continued_log(*raft_, state(), next,
-                                  std::max(raft_->term(), known_.heard_term()).next(),
-                                  options_.verifier.get());
+  const Term term = std::max(raft_->term(), known_.heard_term()).next();
+  return scheduler::continued_log(*raft_, state(), next, term, options_.verifier.get());
 }
 
 void QuorumSeat::take_seat(Instant now, RecoveredLog log) {

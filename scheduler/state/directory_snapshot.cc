@@ -76,10 +76,8 @@ void read_reset(Reader& in, DirectoryParts& parts) {
 }  // namespace
 
 Directory DirectoryParts::whole() && {
-  Directory directory(version, std::move(users), std::move(teams), rules,
-                      TokenBook(std::move(tokens)), cluster);
-  directory.recall_reset(std::move(last_reset));
-  return directory;
+  return Directory(version, std::move(users), std::move(teams), rules, TokenBook(std::move(tokens)),
+                   cluster, std::move(last_reset));
 }
 
 std::vector<Encoder> directory_documents(const Directory& directory, std::uint64_t section) {

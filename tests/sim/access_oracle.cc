@@ -324,4 +324,17 @@ Expected expected(const AccessCell& cell) {
   return Expected::kDenied;
 }
 
+std::vector<Variant> variants_of(agent::Verb verb) {
+  if (verb == agent::Verb::kSubmit || verb == agent::Verb::kDryRun || verb == agent::Verb::kEdit) {
+    return {Variant::kPlain, Variant::kHighPriority};
+  }
+  if (verb == agent::Verb::kMakeTicket || verb == agent::Verb::kRecover) {
+    return {Variant::kPlain, Variant::kWithRights};
+  }
+  if (verb == agent::Verb::kChangeUsers) {
+    return {Variant::kPlain, Variant::kGivesRole, Variant::kOtherTeam, Variant::kRules};
+  }
+  return {Variant::kPlain};
+}
+
 }  // namespace muster::sim

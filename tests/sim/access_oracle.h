@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "agent/api/request.h"
 #include "agent/api/verbs.h"
@@ -64,6 +65,9 @@ enum class Variant : std::uint8_t {
   kOtherTeam,     ///< A change of users that adds one to a team of others.
   kRules,         ///< A change of the rules of access.
 };
+
+/// The variants of a verb that the table tells apart.
+std::vector<Variant> variants_of(agent::Verb verb);
 
 struct AccessCell {
   agent::Verb verb{};

@@ -71,19 +71,6 @@ bool is_about_a_job(Verb verb) {
   return false;
 }
 
-std::vector<Variant> variants_of(Verb verb) {
-  if (verb == Verb::kSubmit || verb == Verb::kDryRun || verb == Verb::kEdit) {
-    return {Variant::kPlain, Variant::kHighPriority};
-  }
-  if (verb == Verb::kMakeTicket || verb == Verb::kRecover) {
-    return {Variant::kPlain, Variant::kWithRights};
-  }
-  if (verb == Verb::kChangeUsers) {
-    return {Variant::kPlain, Variant::kGivesRole, Variant::kOtherTeam, Variant::kRules};
-  }
-  return {Variant::kPlain};
-}
-
 std::uint32_t asked_of(Way way) {
   return way == Way::kAnother || way == Way::kFromAnother || way == Way::kToken ||
                  way == Way::kSignedAtOther || way == Way::kSignedToken

@@ -184,7 +184,8 @@ AuditThread::~AuditThread() {
 std::optional<std::uint64_t> AuditThread::wanted(const ClusterId& cluster, std::uint64_t last) {
   const std::lock_guard lock(shared_->mutex);
   if (last < shared_->last) {
-    // The log was set back. The file is opened again: its last line is compared with the log's.
+    // The log was set back. The file is opened again: its last line is compared with that of the
+    // log.
     shared_->wanted.reset();
     shared_->waiting.clear();
     shared_->wake.notify_all();
