@@ -5,15 +5,15 @@
 namespace muster::gossip {
 namespace {
 
-constexpr std::uint64_t kGreetingBytes = 64;
+constexpr std::uint64_t kZmtpGreetingBytes = 64;
 /// Bytes of the greeting that older versions of the protocol have otherwise: their frames begin
 /// elsewhere, and libzmq would speak them.
 constexpr std::uint64_t kSignatureBegin = 0;
 constexpr std::uint64_t kSignatureEnd = 9;
-constexpr std::uint64_t kVersion = 10;
+constexpr std::uint64_t kMajorPlace = 10;
 constexpr std::uint8_t kSignatureFirst = 0xff;
 constexpr std::uint8_t kSignatureLast = 0x7f;
-constexpr std::uint8_t kVersionNow = 3;
+constexpr std::uint8_t kMajorVersion = 3;
 /// In the first byte of a frame: the size has eight bytes instead of one.
 constexpr std::uint8_t kLongFlag = 0x02;
 constexpr std::size_t kShortSizeBytes = 1;
@@ -23,7 +23,7 @@ constexpr unsigned kByteBits = 8;
 bool may_be_in_greeting(std::uint64_t place, std::uint8_t byte) {
   return place == kSignatureBegin ? byte == kSignatureFirst
          : place == kSignatureEnd ? byte == kSignatureLast
-                                  : place != kVersion || byte == kVersionNow;
+                                  : place != kMajorPlace || byte == kMajorVersion;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ std::optional<std::size_t> ZmtpFrames::pass(std::string_view bytes,
                                             const std::function<bool()>& may_begin) {
   std::size_t at = 0;
   while (at < bytes.size()) {
-    if (greeting_bytes_ < kGreetingBytes) {
+    if (greeting_bytes_ < kZmtpGreetingBytes) {
       if (!may_be_in_greeting(greeting_bytes_, static_cast<std::uint8_t>(bytes[at]))) {
         return std::nullopt;
       }
