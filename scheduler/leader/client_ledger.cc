@@ -106,8 +106,7 @@ bool ClientLedger::is_in_time(const StepContext& step, std::uint64_t request, co
   ChangeLimits limits = step.config.changes;
   if (step.state.directory().user(by.user).role == UserRole::kAdmin) {
     // An administrator stops a flood of the others.
-    limits.of_all = {std::numeric_limits<std::int32_t>::max(), 1};
-    limits.of_all.burst = limits.of_all.per_second;
+    limits.of_all.burst = std::numeric_limits<std::int32_t>::max();
   }
   const std::optional<Duration> wait = pace_.take(limits, by, step.now);
   if (wait.has_value()) {
