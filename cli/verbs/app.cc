@@ -132,7 +132,7 @@ constexpr std::array<Entry, 58> kVerbs = {{
      "Revoke an access token: nobody can ask with it any more.", agent::Verb::kEndToken,
      plain<make_token_revoke>},
     {kGroupUsers, "admin reset", "[OPTIONS]",
-     "Replace the lost keys of all administrators by a new one, as root of a voter.",
+     "Replace lost keys of administrators by a new one, as root of a voter.",
      agent::Verb::kResetAdmin, plain<make_admin_reset>},
     {kGroupUsers, "audit verify", "FILE... [OPTIONS]",
      "Show whether audit files are whole, and the first line that is wrong.", std::nullopt,

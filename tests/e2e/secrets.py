@@ -203,7 +203,7 @@ def use_token(lab):
 def sign_orders(lab):
     """Orders that must carry the administrator's signature, at a voter and at a host that passes them
     on."""
-    for name, user in (("a", "ann"), ("d", "ben")):
+    for name, user in (("a", "ann"), ("b", "ben"), ("c", "eve")):
         wait_for(f"a signed order at {name}", lambda name=name, user=user: lab[name].cli(
             "user", "add", user)[0] in (0, 7), 20)
 
