@@ -247,7 +247,8 @@ Status Directory::reset_admin(const gossip::SshKeyLine& key, AdminReset reset) {
   });
   if (is_known) {
     return Error{ErrorCode::kConflict,
-                 "that is a key of an administrator already: a reset takes a new one"};
+                 "that is a key of an administrator already: move its file away, or name a new key "
+                 "with --ssh-key"};
   }
   users_[reset.admin].role = UserRole::kAdmin;
   for (auto& [name, user] : users_) {
