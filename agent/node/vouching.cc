@@ -107,7 +107,9 @@ std::string why_not_through(const NodeView& node, const Request& request, const 
   if (said.node == node.options.name) {
     said.node.clear();
   }
-  if (!is_own && is_for_voters(said) && !roll.may_vote(speaker)) {
+  const bool is_judged_later = is(request.verb, Openness::kRootOfVoter);
+  const bool votes = roll.may_vote(speaker) || (is_judged_later && mutant(Mutant::kResetByAnyHost));
+  if (!is_own && is_for_voters(said) && !votes) {
     const std::vector<HostId> voters = others_that(node, speaker, &Roll::may_vote);
     return "only hosts that may vote forward that request: run it on " +
            (voters.empty() ? "one of them" : names_of(node, voters));
@@ -115,7 +117,6 @@ std::string why_not_through(const NodeView& node, const Request& request, const 
   if (!is_own && is(request.verb, Carrier::kTicketMakers) && !request.node.empty()) {
     return "a ticket is made on the host where you log in: leave out --node";
   }
-  const bool is_judged_later = is(request.verb, Openness::kRootOfVoter);
   if (is_judged_later || roll.may_vouch(speaker) ||
       is_open_to_all(said, speaker_of(node, asker), node.options.self) ||
       mutant(Mutant::kAnyHostVouches)) {
