@@ -20,14 +20,13 @@
 #include "agent/edge/event_log.h"
 #include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
-#include "agent/edge/host/gpu_inventory.h"
-#include "agent/edge/host/kernel_labels.h"
 #include "agent/edge/host/login_names.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/join/unjoined_agent.h"
 #include "agent/edge/own_path.h"
 #include "agent/edge/ranks/supervise.h"
 #include "agent/edge/run/event_loop.h"
+#include "agent/edge/run/host_hardware.h"
 #include "agent/edge/run/socket_links.h"
 #include "agent/roll/authority_book.h"
 #include "agent/roll/link_record.h"
@@ -287,39 +286,6 @@ Result<std::optional<MembershipRecord>> membership_of(const RunOptions& options,
     }
   }
   return known;
-}
-
-/// The GPUs, processors and memory that the host offers, and in `traits` the islands of its GPUs.
-/// Without --gpus it offers none; it can still vote and answer.
-Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host,
-                                     scheduler::HostTraits& traits) {
-  crdt::Capacity capacity;
-  if (gpus.empty()) {
-    return capacity;
-  }
-  Result<Inventory> inventory = read_inventory(gpus, host);
-  if (!inventory) {
-    return inventory.error();
-  }
-  capacity.gpu_type = inventory->gpu_type;
-  capacity.cpus = inventory->cpus;
-  capacity.memory_mb = inventory->memory_mb;
-  for (const std::string& uuid : inventory->gpus) {
-    capacity.gpus.push_back({uuid, true});
-  }
-  traits.islands = std::move(inventory->traits.islands);
-  return capacity;
-}
-
-/// As given, and what the kernel says.
-scheduler::HostTraits traits_of(const RunOptions& options) {
-  scheduler::HostTraits traits = options.traits;
-  for (std::string& fact : kernel_labels()) {
-    traits.labels.push_back(std::move(fact));
-  }
-  std::sort(traits.labels.begin(), traits.labels.end());
-  traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());
-  return traits;
 }
 
 NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& transport) {
