@@ -20,8 +20,9 @@ struct AccessTrialResult {
   AccessTrialResult& operator+=(const AccessTrialResult& other);
 };
 
-/// In a cluster whose administrators have no keys, then in one in which all persons have one.
-AccessTrialResult run_access_trial(std::uint64_t seed);
+/// In a cluster whose administrators have no keys, then in one in which all persons have one. It
+/// ends at the first `wrong_max` answers that are wrong.
+AccessTrialResult run_access_trial(std::uint64_t seed, std::size_t wrong_max = SIZE_MAX);
 
 /// Prints the figures of these seeds, and each wrong cell. The exit status of muster_sim.
 int tell_access_trials(const Seeds& seeds);
