@@ -1,0 +1,124 @@
+#include "agent/edge/isolation/ability_probe.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+
+#include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/isolation/control_group.h"
+#include "agent/edge/isolation/device_program.h"
+#include "gossip/base/rng.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kUnit[] = "/system.slice/muster-grants.service";
+constexpr DeviceNumber kNull{1, 3};
+
+/// Whether `act` says so, in a child of this process.
+bool works(const std::function<bool()>& act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(act() ? 0 : 1);
+  }
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/// The same for each start over one directory.
+std::string name_of(const std::string& data_directory) {
+  std::uint64_t hash = 0;
+  for (const char byte : data_directory) {
+    hash = mix64(hash ^ static_cast<std::uint8_t>(byte));
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+/// Below the unit that the package installs for grants, where there is one: a service manager
+/// leaves what is in it alone.
+std::string make_root(const std::string& data_directory, std::vector<std::string>& whys) {
+  const std::string mount = mount_of_groups();
+  if (mount.empty()) {
+    whys.push_back("control groups of version 2 are not mounted, and version 1 is not used");
+    return "";
+  }
+  struct stat info {};
+  const bool has_unit = stat((mount + kUnit).c_str(), &info) == 0;
+  const std::string parent = has_unit ? mount + kUnit : mount + "/muster";
+  const std::string root = parent + "/" + name_of(data_directory);
+  for (const std::string& folder : {parent, root}) {
+    if (const Status made = make_group(folder); !made) {
+      whys.push_back("no control group can be made: " + made.error().text);
+      return "";
+    }
+  }
+  // A foreign one would let its owner move ranks out of it.
+  if (stat(root.c_str(), &info) != 0 || info.st_uid != geteuid()) {
+    whys.push_back("control group " + root + " belongs to another user");
+    return "";
+  }
+  return root;
+}
+
+bool opens(const char* path) {
+  return Fd(open(path, O_RDWR | O_CLOEXEC)).is_open();
+}
+
+bool can_hold_devices(const std::string& root) {
+  const std::string group = root + "/probe-" + std::to_string(getpid());
+  if (!make_group(group)) {
+    return false;
+  }
+  const bool is_attached = static_cast<bool>(attach_device_program(group, {kNull}));
+  const bool is_held =
+      is_attached && works([&] {
+        return join_group(group) && opens("/dev/null") && !opens("/dev/zero") && errno == EPERM;
+      });
+  rmdir(group.c_str());
+  return is_held;
+}
+
+/// As a supervisor does it: the namespaces of mounts and of processes come together, or none.
+bool can_mount(bool is_root) {
+  return works([&] {
+    const bool is_apart =
+        unshare(CLONE_NEWPID) == 0 || (!is_root && unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0);
+    return is_apart && works([] {
+             return unshare(CLONE_NEWNS) == 0 &&
+                    mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+                    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) ==
+                        0 &&
+                    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") == 0 &&
+                    mount("/dev/null", "/dev/null", nullptr, MS_BIND, nullptr) == 0;
+           });
+  });
+}
+
+}  // namespace
+
+ProbedHost probe_abilities(const std::string& data_directory, bool is_root) {
+  ProbedHost host;
+  host.group_root = make_root(data_directory, host.whys);
+  if (!host.group_root.empty() && can_hold_devices(host.group_root)) {
+    host.abilities.add(Ability::kDevices);
+  } else if (!host.group_root.empty()) {
+    host.whys.push_back("no program can be attached to a control group");
+  }
+  if (can_mount(is_root)) {
+    host.abilities.add(Ability::kMounts);
+  } else {
+    host.whys.push_back("namespaces of mounts and processes are denied here");
+  }
+  return host;
+}
+
+}  // namespace muster::agent

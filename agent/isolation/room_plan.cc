@@ -1,0 +1,273 @@
+#include "agent/isolation/room_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "gossip/wire/wire.h"
+
+namespace muster::agent {
+namespace {
+
+using Kind = RoomStep::Kind;
+
+constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kMegabyte = 1U << 20;
+/// Nodes and links of /dev take no pages, and files of it would be a leak.
+constexpr std::uint64_t kDevBytes = 64U << 10;
+constexpr std::uint32_t kOpenToAll = 01777;
+constexpr std::uint32_t kReadable = 0755;
+
+constexpr std::uint32_t kMemoryMajor = 1;
+constexpr std::uint32_t kTtyMajor = 5;
+constexpr std::uint32_t kPtsMajor = 136;
+
+/// Devices that any program may expect.
+const std::vector<DeviceNode>& usual_nodes() {
+  static const std::vector<DeviceNode> kNodes = {
+      {"/dev/null", {kMemoryMajor, 3}},    {"/dev/zero", {kMemoryMajor, 5}},
+      {"/dev/full", {kMemoryMajor, 7}},    {"/dev/random", {kMemoryMajor, 8}},
+      {"/dev/urandom", {kMemoryMajor, 9}}, {"/dev/tty", {kTtyMajor, 0}}};
+  return kNodes;
+}
+
+std::string name_in_dev(const std::string& path) {
+  return path.substr(std::min(path.size(), std::string("/dev").size()));
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.size() > folder.size() && path.starts_with(folder) &&
+         path[folder.size()] == '/';
+}
+
+class Planner {
+ public:
+  Planner(const RoomRequest& request, const RoomHost& host) : request_(request), host_(host) {}
+
+  RoomPlan make() {
+    for (const std::string& uuid : request_.gpus) {
+      if (const auto found = host_.gpus.find(uuid); found != host_.gpus.end()) {
+        gpus_.push_back(found->second);
+      }
+    }
+    add_group();
+    add_mounts();
+    say_lacking();
+    return std::move(plan_);
+  }
+
+ private:
+  RoomStep& add(Kind kind, std::string at, std::string what = "") {
+    plan_.steps.push_back({kind, std::move(at), std::move(what)});
+    return plan_.steps.back();
+  }
+
+  void add_group() {
+    if (host_.group_root.empty()) {
+      return;
+    }
+    const std::string group = host_.group_root + "/" + request_.token;
+    add(Kind::kGroup, group);
+    add(Kind::kGroup, group + "/supervisor");
+    add(Kind::kGroup, group + "/ranks");
+    add(Kind::kJoin, group + "/supervisor");
+    if (host_.abilities.has(Ability::kDevices)) {
+      add(Kind::kDevices, group + "/ranks").devices = allowed_devices();
+    }
+    add(Kind::kRanks, group + "/ranks");
+  }
+
+  std::vector<DeviceNumber> allowed_devices() const {
+    std::set<DeviceNumber> allowed = {{kTtyMajor, 2}, {kPtsMajor, std::nullopt}};
+    for (const auto* nodes : {&usual_nodes(), &host_.shared, &gpus_}) {
+      for (const DeviceNode& node : *nodes) {
+        allowed.insert(node.number);
+      }
+    }
+    return {allowed.begin(), allowed.end()};
+  }
+
+  void add_mounts() {
+    if (!host_.abilities.has(Ability::kMounts)) {
+      return;
+    }
+    add_dev();
+    const std::uint64_t memory_mb =
+        request_.memory_mb != 0 ? request_.memory_mb : host_.memory_mb / 2;
+    add_tmpfs("/dev/shm", memory_mb * kMegabyte, kOpenToAll);
+    add_tmpfs("/tmp", memory_mb * kMegabyte, kOpenToAll);
+    if (is_covered(request_.directory)) {
+      show(request_.directory).as_rank = true;
+    }
+    // It may lie in the directory that was shown.
+    const bool is_seen =
+        !is_covered(host_.data_directory) || is_below(host_.data_directory, request_.directory);
+    if (is_seen && !host_.data_directory.empty()) {
+      add_tmpfs(host_.data_directory, kDevBytes, kReadable);
+    }
+    if (request_.are_agents_own && is_hidden(host_.agent_socket)) {
+      show(host_.agent_socket);
+    }
+  }
+
+  void add_dev() {
+    add_tmpfs(kRoomStage, kDevBytes, kReadable);
+    const std::string stage = kRoomStage;
+    for (const auto* nodes : {&usual_nodes(), &host_.shared, &std::as_const(gpus_)}) {
+      for (const DeviceNode& node : *nodes) {
+        add(Kind::kBind, stage + name_in_dev(node.path), node.path).may_lack = nodes != &gpus_;
+      }
+    }
+    add(Kind::kTerminals, stage + "/pts");
+    const std::pair<const char*, const char*> kLinks[] = {{"/ptmx", "pts/ptmx"},
+                                                          {"/fd", "/proc/self/fd"},
+                                                          {"/stdin", "/proc/self/fd/0"},
+                                                          {"/stdout", "/proc/self/fd/1"},
+                                                          {"/stderr", "/proc/self/fd/2"}};
+    for (const auto& [name, target] : kLinks) {
+      add(Kind::kLink, stage + name, target);
+    }
+    add(Kind::kMove, "/dev", stage);
+  }
+
+  void add_tmpfs(const std::string& at, std::uint64_t bytes, std::uint32_t mode) {
+    RoomStep& step = add(Kind::kTmpfs, at);
+    step.bytes = bytes;
+    step.mode = mode;
+  }
+
+  static bool is_covered(const std::string& path) {
+    return is_below(path, "/tmp") || is_below(path, "/dev/shm");
+  }
+
+  bool is_hidden(const std::string& path) const {
+    return is_covered(path) || is_below(path, host_.data_directory);
+  }
+
+  /// On top of what covers it by then.
+  RoomStep& show(const std::string& path) {
+    RoomStep& step = add(Kind::kBind, path, path);
+    step.may_lack = true;
+    return step;
+  }
+
+  void say_lacking() {
+    for (const Ability ability : kAbilities) {
+      if (!host_.abilities.has(ability)) {
+        plan_.lacking += (plan_.lacking.empty() ? "" : ", ") + std::string(text_of(ability));
+      }
+    }
+  }
+
+  const RoomRequest& request_;
+  const RoomHost& host_;
+  std::vector<DeviceNode> gpus_;
+  RoomPlan plan_;
+};
+
+std::string text_of(const DeviceNumber& number) {
+  return std::to_string(number.major) + ":" +
+         (number.minor.has_value() ? std::to_string(*number.minor) : "*");
+}
+
+std::string size_text(std::uint64_t bytes) {
+  return bytes % kMegabyte == 0 ? std::to_string(bytes / kMegabyte) + " MiB"
+                                : std::to_string(bytes / 1024) + " KiB";
+}
+
+void write(gossip::Encoder& out, const RoomStep& step) {
+  out.array(8).u64(static_cast<std::uint64_t>(step.kind)).text(step.at).text(step.what);
+  out.u64(step.bytes).u64(step.mode).boolean(step.as_rank);
+  out.boolean(step.may_lack).array(step.devices.size());
+  for (const DeviceNumber& number : step.devices) {
+    // 0 = every minor.
+    const std::uint64_t minor = number.minor.has_value() ? std::uint64_t{*number.minor} + 1 : 0;
+    out.array(2).u64(number.major).u64(minor);
+  }
+}
+
+RoomStep read_step(gossip::Reader in) {
+  RoomStep step;
+  step.kind = static_cast<Kind>(in.u64_at_most(static_cast<std::uint64_t>(Kind::kRanks)));
+  step.at = in.text(kRoomPathBytesMax);
+  step.what = in.text(kRoomPathBytesMax);
+  step.bytes = in.u64();
+  step.mode = static_cast<std::uint32_t>(in.u64_at_most(07777));
+  step.as_rank = in.boolean();
+  step.may_lack = in.boolean();
+  gossip::Reader devices = in.array_at_most(kRoomDevicesMax);
+  while (devices.ok() && devices.left() > 0) {
+    gossip::Reader one = devices.array();
+    DeviceNumber number{static_cast<std::uint32_t>(one.u64_at_most(UINT32_MAX))};
+    const std::uint64_t minor = one.u64_at_most(UINT32_MAX);
+    if (minor > 0) {
+      number.minor = static_cast<std::uint32_t>(minor - 1);
+    }
+    step.devices.push_back(number);
+  }
+  return step;
+}
+
+}  // namespace
+
+RoomPlan plan_of_room(const RoomRequest& request, const RoomHost& host) {
+  return Planner(request, host).make();
+}
+
+std::string text_of(const RoomStep& step) {
+  switch (step.kind) {
+    case Kind::kGroup:
+      return "make control group " + step.at;
+    case Kind::kControl:
+      return "write " + step.what + " to " + step.at;
+    case Kind::kDevices: {
+      std::string text = "of devices allow";
+      for (const DeviceNumber& number : step.devices) {
+        text += " " + text_of(number);
+      }
+      return text + " in " + step.at;
+    }
+    case Kind::kTmpfs:
+      return "mount an empty " + step.at + " of " + size_text(step.bytes);
+    case Kind::kBind:
+      return step.at == step.what ? "show " + step.what : "show " + step.what + " as " + step.at;
+    case Kind::kLink:
+      return "link " + step.at + " to " + step.what;
+    case Kind::kTerminals:
+      return "mount terminals at " + step.at;
+    case Kind::kMove:
+      return "put " + step.what + " at " + step.at;
+    case Kind::kJoin:
+      return "put the supervisor into " + step.at;
+    case Kind::kRanks:
+      return "start ranks in " + step.at;
+  }
+  return "";
+}
+
+std::string encode(const RoomPlan& plan) {
+  gossip::Encoder out;
+  out.array(3).u64(kVersion).text(plan.lacking).array(plan.steps.size());
+  for (const RoomStep& step : plan.steps) {
+    write(out, step);
+  }
+  return out.take();
+}
+
+std::optional<RoomPlan> decode_room_plan(std::string_view bytes) {
+  Result<gossip::Document> document = gossip::Document::parse(std::string(bytes));
+  if (!document) {
+    return std::nullopt;
+  }
+  gossip::Reader in = document->root();
+  RoomPlan plan;
+  const std::uint64_t version = in.u64();
+  plan.lacking = in.text();
+  gossip::Reader steps = in.array_at_most(kRoomStepsMax);
+  while (steps.ok() && steps.left() > 0) {
+    plan.steps.push_back(read_step(steps.array()));
+  }
+  return in.ok() && version == kVersion ? std::optional(std::move(plan)) : std::nullopt;
+}
+
+}  // namespace muster::agent

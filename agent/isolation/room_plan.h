@@ -1,0 +1,106 @@
+#pragma once
+// The room of a grant is the part of the host that its ranks see: a /dev with their own GPUs, a
+// /tmp and a /dev/shm of their own, and a control group that keeps them there. This file says which
+// steps make it, from what the grant was given and what the host can do. The agent makes the plan
+// and leaves it in the directory of the grant; the supervisor carries it out before it says that it
+// is prepared (agent/edge/isolation/room_maker). A step that fails is a refusal of the grant, not a
+// failed attempt. Pure.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/isolation/abilities.h"
+
+namespace muster::agent {
+
+inline constexpr std::size_t kRoomStepsMax = 512;
+inline constexpr std::size_t kRoomDevicesMax = 256;
+inline constexpr std::size_t kRoomPathBytesMax = 4096;
+/// In the directory of the grant: the plan, and the place where its /dev grows.
+inline constexpr char kRoomFile[] = "room";
+inline constexpr char kRoomStage[] = "room.dev";
+
+/// A character device.
+struct DeviceNumber {
+  std::uint32_t major = 0;
+  std::optional<std::uint32_t> minor{};  ///< nullopt: every minor.
+  auto operator<=>(const DeviceNumber&) const = default;
+};
+
+struct DeviceNode {
+  std::string path;  ///< "/dev/nvidia0"
+  DeviceNumber number;
+  bool operator==(const DeviceNode&) const = default;
+};
+
+/// The share of a grant, and the user of its ranks.
+struct RoomRequest {
+  std::string token;              ///< Its text; a name of a directory.
+  std::vector<std::string> gpus;  ///< uuids.
+  std::uint64_t memory_mb = 0;    ///< Of all ranks together; 0 = not limited.
+  std::string directory;          ///< Where the ranks start.
+  bool are_agents_own = false;    ///< They run as the user of the agent.
+  bool operator==(const RoomRequest&) const = default;
+};
+
+/// The abilities of a host, and its places. Changes only with its GPUs.
+struct RoomHost {
+  AbilitySet abilities;
+  std::string group_root;      ///< A directory of control groups (v2) for grants; "" = there is no.
+  std::string data_directory;  ///< DATA, which no rank sees.
+  std::string agent_socket;    ///< Where ranks may ask the agent.
+  std::uint64_t memory_mb = 0;
+  std::map<std::string, DeviceNode> gpus;  ///< By uuid. A simulated GPU has no node.
+  std::vector<DeviceNode> shared;  ///< The nodes for all ranks: nvidiactl, RDMA, `room_devices`.
+  bool operator==(const RoomHost&) const = default;
+};
+
+struct RoomStep {
+  /// The numbers stand in files of grants: never reused.
+  enum class Kind : std::uint8_t {
+    kGroup = 0,    ///< Make the control group `at`.
+    kControl = 1,  ///< Write `what` into the file `at` of a control group.
+    kDevices = 2,  ///< Ranks of the control group `at` open no character devices but `devices`.
+    kTmpfs = 3,    ///< An empty file system at `at`, of at most `bytes`, with `mode`.
+    kBind = 4,  ///< The file or folder of `what`, as it was before the first step, appears at `at`.
+    kLink = 5,  ///< A symbolic link at `at` to `what`.
+    kTerminals = 6,  ///< Pseudo terminals of its own at `at`.
+    kMove = 7,       ///< The file system at `what` moves to `at`.
+    kJoin = 8,       ///< The supervisor goes into the control group `at`.
+    kRanks = 9,      ///< Each rank begins in the control group `at`.
+  };
+  Kind kind{};
+  std::string at{};
+  std::string what{};
+  std::uint64_t bytes = 0;
+  std::uint32_t mode = 0;
+  bool as_rank = false;   ///< kBind: only if the user of the ranks reaches it.
+  bool may_lack = false;  ///< kBind: what is not there is left out.
+  std::vector<DeviceNumber> devices{};
+  bool operator==(const RoomStep&) const = default;
+};
+
+struct RoomPlan {
+  std::vector<RoomStep> steps;
+  /// The abilities that the host lacks, for people; "" = it has all.
+  std::string lacking;
+  bool operator==(const RoomPlan&) const = default;
+};
+
+/// Steps in their order. A GPU of the request that has no node is simulated, or gone: the ranks do
+/// not see one for it.
+RoomPlan plan_of_room(const RoomRequest& request, const RoomHost& host);
+
+/// A line a step, for `muster show JOB --room`.
+std::string text_of(const RoomStep& step);
+
+/// The file "room" of a grant: [version, lacking, [steps]]. An unknown kind of step refuses the
+/// whole plan: a room without it would be another room.
+std::string encode(const RoomPlan& plan);
+std::optional<RoomPlan> decode_room_plan(std::string_view bytes);
+
+}  // namespace muster::agent
