@@ -223,7 +223,7 @@ def tell(_base_port, hosts=12, minutes=30, seed=1, pace_ms=1200):
     why_not = lab.can_use_namespaces()
     if why_not:
         raise lab.Failure(f"each host gets a network namespace of its own, and here: {why_not}")
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="muster-chaos-"))
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="muster-chaos-", dir=lab.PLACE))
     path = directory / "weather.scenario"
     path.write_text(weather.Weather(hosts, minutes, seed).text())
     print(f"  {hosts} hosts, {minutes} min, seed {seed}: {path}", flush=True)

@@ -5,11 +5,10 @@ import pathlib
 import shlex
 import shutil
 import signal
-import tempfile
 
-from lab import MUSTER, ROOT, Failure, Lab, descendants_of
+from lab import MUSTER, PLACE, ROOT, Failure, Lab, descendants_of
 
-DIRECTORY = pathlib.Path(tempfile.gettempdir()) / f"muster-quickstart-{os.getuid()}"
+DIRECTORY = pathlib.Path(PLACE) / f"muster-quickstart-{os.getuid()}"
 
 
 def processes():

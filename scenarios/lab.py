@@ -25,6 +25,8 @@ MUSTER = pathlib.Path(os.environ.get("MUSTER_BINARY", ROOT / "build/release/cli/
 
 
 BASE_PORT = 7450
+#: For data of labs: ranks write there, and have a /tmp of their own.
+PLACE = "/var/tmp"
 PORT_STEP = 50
 #: A cluster that is not founded by then is not founded at all.
 FOUNDING_PATIENCE = 60
@@ -371,7 +373,7 @@ class Lab:
         self.names = list(names)
         self.gpus = gpus
         self.expect = expect
-        self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="muster-lab-"))
+        self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="muster-lab-", dir=PLACE))
         self.directory.mkdir(parents=True, exist_ok=True)
         self.keep_data = directory is not None
         self.is_over = False

@@ -176,7 +176,9 @@ struct Prepare {
   Token token;
   bool hold_master_port = false;
   Duration hold{0};
-  std::string user{};  ///< JobSpec::user.
+  std::string user{};          ///< JobSpec::user.
+  scheduler::Member member{};  ///< Of this host: what its ranks are given.
+  std::string directory{};     ///< CommandLine::directory.
 };
 /// Start the ranks of `record`'s member of this host. Idempotent by token.
 struct Launch {

@@ -111,8 +111,9 @@ void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& o
   if (mutant(SchedulerMutant::kTokenNotPersisted)) {
     stored.durable = GrantState::kReady;
   }
-  out.command(
-      Prepare{token, stored.record.has_first_rank(steps_.self()), hold, stored.record.spec.user});
+  const scheduler::JobSpec& spec = stored.record.spec;
+  out.command(Prepare{token, stored.record.has_first_rank(steps_.self()), hold, spec.user,
+                      member_of(stored), spec.command.directory});
 }
 
 void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {

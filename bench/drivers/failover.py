@@ -196,7 +196,7 @@ def five_agents(fault):
     reason = lab.can_use_namespaces() if fault.namespaces else ""
     if reason:
         raise Broken(f"a cable cannot be cut here: {reason}")
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="muster-failover-"))
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="muster-failover-", dir=lab.PLACE))
     five = lab.Lab(namespaces=fault.namespaces, directory=directory, base_port=cluster.BASE_PORT)
     try:
         with five:

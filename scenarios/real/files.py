@@ -44,7 +44,7 @@ def play_real(arguments):
 
 
 def play_one_real(arguments, path, seed):
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="muster-scenario-"))
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="muster-scenario-", dir=lab.PLACE))
     try:
         run = driver.Run(driver.scenario_of(TOOL, path, arguments.hosts), directory)
         run.play()

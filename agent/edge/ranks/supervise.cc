@@ -15,6 +15,7 @@
 #include <string>
 
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/isolation/room_maker.h"
 #include "agent/edge/ranks/supervisor.h"
 #include "agent/edge/ranks/supervisor_log.h"
 #include "agent/edge/ranks/user_lookup.h"
@@ -108,6 +109,24 @@ RankPerson resolve(const RankUser& user) {
   return {*std::move(found), ""};
 }
 
+/// Makes the room that the agent planned. Without the file of a plan there is no room.
+bool make_room(RoomMaker& maker, const RankPerson& person) {
+  const std::optional<std::string> bytes = read_file(kRoomFile);
+  if (!bytes.has_value()) {
+    return errno == ENOENT;
+  }
+  const std::optional<RoomPlan> plan = decode_room_plan(*bytes);
+  if (!plan.has_value()) {
+    log_failure("the plan of its room is damaged, or of another version");
+    return false;
+  }
+  const Status made = maker.make(*plan, person.identity);
+  if (!made) {
+    log_failure(made.error().text);
+  }
+  return static_cast<bool>(made);
+}
+
 /// The parent's half: tells where the supervisor is, then lets it begin and goes away.
 [[noreturn]] void leave(pid_t supervisor, int barrier) {
   // Unknown it could not be watched, so it does not begin.
@@ -171,8 +190,13 @@ int supervise_main(int argc, char** argv) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
   const bool has_own_proc = has_namespace && enter_own_proc();
-  Supervisor supervisor(arguments->socket, arguments->hold, {has_namespace, has_own_proc},
-                        resolve(arguments->user));
+  RankPerson person = resolve(arguments->user);
+  RoomMaker maker(has_own_proc);
+  if (person.refusal.empty() && !make_room(maker, person)) {
+    _exit(1);
+  }
+  Supervisor supervisor(arguments->socket, arguments->hold,
+                        {has_namespace, has_own_proc, maker.group_of_ranks()}, std::move(person));
   if (!supervisor.open(arguments->listen_address)) {
     _exit(1);
   }

@@ -31,7 +31,7 @@ constexpr int kNotFound = 127;
 /// Of a path, so that what is wrong with it still fits into the detail.
 constexpr std::size_t kDirectoryBytesShown = 64;
 
-enum class Stage : int { kOutput = 0, kUser = 1, kDirectory = 2, kExec = 3 };
+enum class Stage : int { kOutput = 0, kUser = 1, kDirectory = 2, kExec = 3, kGroup = 4 };
 
 /// Another host, or this one at another time, may well execute the same command.
 bool is_shortage(int code) {
@@ -126,6 +126,11 @@ bool give_output(const std::optional<RankIdentity>& identity) {
                                    fchown(STDERR_FILENO, identity->uid, identity->gid) == 0);
 }
 
+/// Before it is its user: that one may not enter a group.
+bool join(int group) {
+  return group < 0 || write(group, "0", 1) == 1;
+}
+
 /// A change of the user forgets the request, and a parent that died before it sends no signal.
 bool dies_with(pid_t supervisor) {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == supervisor;
@@ -136,6 +141,9 @@ Failure try_to_become(Program& program, const RankOutput& output, const RankBirt
                       pid_t supervisor) {
   if (!redirect(output) || !give_output(birth.identity)) {
     return {Stage::kOutput, errno, {}};
+  }
+  if (!join(birth.group)) {
+    return {Stage::kGroup, errno, {}};
   }
   if (birth.identity.has_value()) {
     if (const std::optional<DropFailure> failed = drop_to(*birth.identity, birth.calls)) {
@@ -222,13 +230,17 @@ void SupervisedRank::on_exec_decided() {
   if (count != static_cast<ssize_t>(sizeof failure)) {
     return;
   }
-  const bool is_hosts =
-      failure.stage == Stage::kOutput || failure.stage == Stage::kUser || is_shortage(failure.code);
+  const bool is_hosts = failure.stage == Stage::kOutput || failure.stage == Stage::kUser ||
+                        failure.stage == Stage::kGroup || is_shortage(failure.code);
   const bool is_absent = failure.stage == Stage::kExec && failure.code == ENOENT;
   const int code = is_hosts ? kHostFault : is_absent ? kNotFound : kCannotExecute;
   switch (failure.stage) {
     case Stage::kOutput:
       end(RankResult::Kind::kNotStarted, code, log_ + ": " + errno_text(failure.code));
+      return;
+    case Stage::kGroup:
+      end(RankResult::Kind::kNotStarted, code,
+          "enter the control group: " + errno_text(failure.code));
       return;
     case Stage::kDirectory:
       end(RankResult::Kind::kNotStarted, code,

@@ -20,6 +20,7 @@ struct RankBirth {
   const std::optional<RankIdentity>& identity;  ///< nullopt: it stays the supervisor's user.
   bool dies_with_parent = false;                ///< Where no PID namespace does it.
   const DropCalls& calls = kernel_calls();      ///< By which it becomes `identity`.
+  int group = -1;                               ///< RoomMaker::group_of_ranks()
 };
 
 class SupervisedRank {

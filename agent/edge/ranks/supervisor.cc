@@ -139,7 +139,9 @@ void Supervisor::obey(const LaunchOrder& order) {
   grace_ = order.grace;
   timer_.prolong(order.hold_until);
   for (const RankPlan& plan : order.ranks) {
-    ranks_.emplace_back().start(plan, order, {person_.identity, !space_.has_namespace});
+    ranks_.emplace_back().start(
+        plan, order,
+        {person_.identity, !space_.has_namespace, kernel_calls(), space_.group_of_ranks});
     if (ranks_.back().has_ended()) {
       evidence_.add(ranks_.back().result());
     }

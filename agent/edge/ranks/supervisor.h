@@ -33,6 +33,7 @@ namespace muster::agent {
 struct SupervisorSpace {
   bool has_namespace = false;  ///< It is PID 1 of a PID namespace.
   bool has_own_proc = false;   ///< /proc here is that of this namespace.
+  int group_of_ranks = -1;     ///< RoomMaker::group_of_ranks()
 };
 
 /// The user that ranks become. Without an identity and a refusal they run as this process does.

@@ -3,7 +3,9 @@
 
 #include <string>
 
+#include "agent/edge/isolation/ability_probe.h"
 #include "agent/edge/run/run_agent.h"
+#include "agent/isolation/room_plan.h"
 #include "crdt/rows/host_state.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
@@ -16,7 +18,13 @@ namespace muster::agent {
 Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host,
                                      scheduler::HostTraits& traits);
 
-/// As given, and what the kernel says.
-scheduler::HostTraits traits_of(const RunOptions& options);
+/// As given, what the kernel says, and what ranks are held to here.
+scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abilities);
+
+/// Tries what this host can hold ranks to, and logs it. Before the agent has threads.
+ProbedHost probe_host(const RunOptions& options);
+
+/// The facts that plans of rooms are made from. `socket`: where ranks may ask the agent.
+RoomHost room_host(const ProbedHost& probed, const RunOptions& options, const std::string& socket);
 
 }  // namespace muster::agent

@@ -306,19 +306,20 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
 }
 
 RankSupervisorsOptions supervisors_options(const RunOptions& options, const NodeOptions& node,
-                                           const OutputRule& rule) {
+                                           const OutputRule& rule, const ProbedHost& probed) {
   RankSupervisorsOptions supervisors;
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
   supervisors.address = node.addresses.control;
   supervisors.kept.rule = rule;
   supervisors.expects_namespaces = node.hardware.has_namespaces;
   supervisors.users = rank_user_rule(options);
+  supervisors.room = room_host(probed, options, socket_path(options));
   return supervisors;
 }
 
 /// One life of the agent: a new generation, a new node. nullopt if asked to end before it began.
-Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
-                                            int stop_fd, Upkeep& upkeep) {
+Result<std::optional<LoopParts>> make_parts(const RunOptions& options, const ProbedHost& probed,
+                                            Generation at_least, int stop_fd, Upkeep& upkeep) {
   Result<DataDirectory> data = DataDirectory::open(options.data_dir);
   if (!data) {
     return data.error();
@@ -337,7 +338,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(
       options.seeds, options.listen, data->recovered().id.contains(std::string(kClusterKey)));
-  scheduler::HostTraits traits = traits_of(options);
+  scheduler::HostTraits traits = traits_of(options, probed.abilities);
   Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id(), traits);
   if (!seeds || !capacity) {
     return seeds ? capacity.error() : seeds.error();
@@ -376,8 +377,8 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   node.addresses.seeds = *seeds;
   node.hardware.capacity = *capacity;
   node.hardware.traits = std::move(traits);
-  parts.supervisors =
-      std::make_unique<RankSupervisors>(supervisors_options(options, node, upkeep.output_rule()));
+  parts.supervisors = std::make_unique<RankSupervisors>(
+      supervisors_options(options, node, upkeep.output_rule(), probed));
   parts.row_check = std::make_unique<RowCheckThread>(
       authority_in(recovered.id, node.self, node.credentials).authority,
       std::make_unique<HostKeyVerifier>());
@@ -508,6 +509,7 @@ int run_agent(const RunOptions& options) {
   give_memory_back();
   raise_file_limit();
   warn_of_open_doors(options);
+  const ProbedHost probed = probe_host(options);
   std::signal(SIGPIPE, SIG_IGN);
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;
@@ -522,7 +524,7 @@ int run_agent(const RunOptions& options) {
   make_links(options, *group, logins, links);
   Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread, &logins});
   while (true) {
-    Result<std::optional<LoopParts>> parts = make_parts(options, at_least, stop_fd, upkeep);
+    Result<std::optional<LoopParts>> parts = make_parts(options, probed, at_least, stop_fd, upkeep);
     if (!parts) {
       return fail(parts.error());
     }

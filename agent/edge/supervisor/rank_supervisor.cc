@@ -19,6 +19,8 @@
 #include <system_error>
 
 #include "agent/edge/inheritance.h"
+#include "agent/edge/isolation/control_group.h"
+#include "agent/edge/supervisor/grant_room.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
 #include "agent/edge/supervisor/supervisor_spawn.h"
 #include "agent/edge/supervisor/token_name.h"
@@ -131,6 +133,7 @@ Status RankSupervisors::adopt() {
     }
   }
   closedir(folder);
+  remove_empty_groups(options_.room.group_root);
   scan_running_ = true;
   for (const Token token : tokens) {
     adopt_one(token);
@@ -269,6 +272,9 @@ Status RankSupervisors::spawn(const Prepare& command, const RankUser& user, Hand
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error{ErrorCode::kIo, directory + ": " + errno_text(errno)};
   }
+  if (Status written = write_room(command, user, options_.room, directory); !written) {
+    return written;
+  }
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Error{ErrorCode::kIo, "socketpair: " + errno_text(errno)};
@@ -342,8 +348,12 @@ void RankSupervisors::carry(const Forget& command) {
 void RankSupervisors::clean(Token token) {
   const std::string directory = directory_of(token);
   for (const char* name : {"evidence", "signalled", "spec", "evidence.new", "signalled.new",
-                           "spec.new", "sock", "pid", "lock"}) {
+                           "spec.new", "sock", "pid", "lock", kRoomFile}) {
     unlink((directory + "/" + name).c_str());
+  }
+  rmdir((directory + "/" + kRoomStage).c_str());
+  if (!options_.room.group_root.empty()) {
+    remove_group_of_grant(options_.room.group_root + "/" + token.text());
   }
   struct stat info {};
   const std::string log = directory + "/supervisor.log";

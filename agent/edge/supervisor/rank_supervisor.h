@@ -19,6 +19,7 @@
 #include "agent/edge/supervisor/kept_grants.h"
 #include "agent/edge/supervisor/launch_check.h"
 #include "agent/gang/gang_interface.h"
+#include "agent/isolation/room_plan.h"
 #include "gossip/base/event.h"
 #include "gossip/base/result.h"
 
@@ -40,6 +41,7 @@ struct RankSupervisorsOptions {
   bool expects_namespaces = false;
   Duration trial_pause = kTrialPause;
   RankUserRule users{};  ///< The jobs that are taken. The default takes no job.
+  RoomHost room{};       ///< For the rooms of ranks. The default makes no step.
 };
 
 class RankSupervisors {
