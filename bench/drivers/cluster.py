@@ -23,6 +23,7 @@ TARGETS = {
     "placement": ["bench_placement"],
     "core": ["bench_core"],
     "gate": ["bench_gate"],
+    "devices": ["bench_devices"],
     "openb": ["bench_openb"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
