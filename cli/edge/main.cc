@@ -1,10 +1,11 @@
-// The one executable: the agent, every verb, and the rank supervisor.
+// The one executable: the agent, every verb, the rank supervisor and the prober of GPUs.
 
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent/edge/gpu/probe.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/ranks/supervise.h"
 #include "cli/edge/system_world.h"
@@ -18,6 +19,9 @@ int main(int argc, char** argv) {
   // Before all else: a supervisor starts for every gang and must be there within a millisecond.
   if (argc > 1 && std::string_view(argv[1]) == "supervise") {
     return muster::agent::supervise_main(argc, argv);
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "probe") {
+    return muster::agent::probe_main(argc, argv);
   }
   muster::cli::World world = muster::cli::system_world();
   return muster::cli::run(world, std::vector<std::string>(argv + 1, argv + argc));
