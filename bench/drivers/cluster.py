@@ -24,6 +24,7 @@ TARGETS = {
     "core": ["bench_core"],
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
+    "xids": ["bench_xids"],
     "openb": ["bench_openb"],
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],

@@ -1,4 +1,4 @@
-"""Placement, the scheduler's core and the gate of access on one core: no disk, peers or agents."""
+"""Placement, the scheduler's core, the gate of access and the Xids: no disk, peers or agents."""
 
 import gzip
 import pathlib
@@ -24,6 +24,12 @@ def core(jobs=30000):
 
 def gate(questions=1000000):
     run_alone("bench_gate", questions)
+
+
+def xids(application=100000, seed=1):
+    command = [str(cluster.BUILD / "bench" / "bench_xids"), str(application), str(seed)]
+    if subprocess.run(command).returncode != 0:
+        raise Broken("bench_xids ended with an error")
 
 
 OPENB = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces" / "openb"
