@@ -8,6 +8,8 @@
 // look
 //   that is not answered at all tells nothing, and the GPU waits.
 // - A process of the grant itself is to be killed; a foreign one is only named.
+// - A GPU is offered at its Cleaned and at nothing else. At most kGpusReadMax GPUs are watched; one
+//   beyond them has no Cleaned.
 // - After kLeakedAfter a GPU counts as leaked. It is still looked at, and clean if it becomes
 // clean.
 

@@ -58,8 +58,6 @@ const std::vector<Room>& rooms() {
       {"agent/edge/ranks", {"agent/edge/isolation"}},
       {"agent/edge/supervisor", {"agent/edge/isolation"}},
       {"agent/edge/gpu", {"agent/edge/grant"}},
-      {"agent/edge/ranks", {"agent/edge/grant"}},
-      {"agent/edge/supervisor", {"agent/edge/grant"}},
       {"agent/edge/disk", {"agent/edge"}},
       {"agent/edge/join", {"agent/edge/disk"}},
       {"agent/edge/door", {"agent/edge", "agent/api/json"}},
