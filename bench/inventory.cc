@@ -75,6 +75,20 @@ constexpr const char* kNames[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDI
 constexpr const char* kAncestors[] = {"0", "10", "20", "30", "40", "50"};
 constexpr const char* kErrors[] = {"error_handle", "error_uuid", "error_memory", "error_power"};
 
+/// Blocks of some size, nearer within than beyond, with a random relation here and there.
+void change_ancestors(Rng& rng, FakeMachine& machine) {
+  const std::uint64_t block = rng.below(4) + 1;
+  const char* within = kAncestors[rng.below(6)];
+  const char* beyond = kAncestors[rng.below(6)];
+  for (std::size_t a = 0; a < machine.gpus.size(); ++a) {
+    for (std::size_t b = 0; b < machine.gpus.size(); ++b) {
+      machine.gpus[a]["ancestor" + decimal(b)] = rng.chance(50000)        ? kAncestors[rng.below(6)]
+                                                 : a / block == b / block ? within
+                                                                          : beyond;
+    }
+  }
+}
+
 void change_place(Rng& rng, FakeMachine& machine, FakeGpu& gpu) {
   switch (rng.below(5)) {
     case 0:
@@ -84,7 +98,7 @@ void change_place(Rng& rng, FakeMachine& machine, FakeGpu& gpu) {
       gpu.values.erase("numa");
       return;
     case 2:
-      gpu["ancestor" + decimal(rng.below(machine.gpus.size()))] = kAncestors[rng.below(6)];
+      change_ancestors(rng, machine);
       return;
     case 3:
       gpu["link" + decimal(rng.below(18))] =
