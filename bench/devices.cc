@@ -147,7 +147,7 @@ class Grants {
     options.room.memory_mb = 64;
     options.room.shared = shared_device_nodes({});
     for (std::uint32_t minor = 0; minor < kGpus; ++minor) {
-      options.room.gpus[uuid_of(minor)] = *gpu_node(minor);
+      options.room.gpus[uuid_of(minor)] = gpu_node(minor);
     }
     agent_ = std::make_unique<RankSupervisors>(options);
   }

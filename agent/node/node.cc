@@ -100,6 +100,12 @@ void Node::step(Instant now, Input input) {
                    members_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
                                             departure_, store_, outbox_);
                  },
+                 [&](HardwareChanged& each) {
+                   options_.hardware.capacity = std::move(each.capacity);
+                   options_.hardware.traits = std::move(each.traits);
+                   gang_agent_.step(now, InventoryChanged{inventory_of(options_)});
+                   store_.step(now, capacity_field(options_, gang_agent_.shortage()));
+                 },
                  [&](SupervisorReport& each) {
                    gang_agent_.step(now, std::move(each.fact));
                    store_.step(now, capacity_field(options_, gang_agent_.shortage()));

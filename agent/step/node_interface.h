@@ -132,6 +132,12 @@ using WallClockSet = scheduler::input::WallClockSet;
 struct OutputRuleSet {
   OutputRule rule{};
 };
+/// The hardware that this host offers has changed, or was found late. The GPUs that were listed
+/// once stay listed, so that grants on them stay valid; `healthy` tells whether they take new ones.
+struct HardwareChanged {
+  crdt::Capacity capacity;
+  scheduler::HostTraits traits;
+};
 /// A piece of a rank's output: the answer to ReadOutput.
 struct OutputRead {
   std::uint64_t request = 0;
@@ -149,9 +155,10 @@ struct StatsRead {
 /// The answer to RowsToCheck.
 using RowsChecked = crdt::RowsChecked;
 
-using NodeInput = std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted,
-                               Paused, LeaveAsked, StopAsked, WallClockSet, OutputRuleSet,
-                               OutputRead, StatsRead, SupervisorReport, RowsChecked>;
+using NodeInput =
+    std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused, LeaveAsked,
+                 StopAsked, WallClockSet, OutputRuleSet, OutputRead, StatsRead, SupervisorReport,
+                 RowsChecked, HardwareChanged>;
 
 // ---- outputs ----
 

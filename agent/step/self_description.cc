@@ -31,15 +31,10 @@ Inventory inventory_of(const NodeOptions& options) {
   inventory.gpu_type = capacity.gpu_type;
   inventory.cpus = capacity.cpus;
   inventory.memory_mb = capacity.memory_mb;
-  inventory.traits.islands.clear();
-  for (std::size_t i = 0; i < capacity.gpus.size(); ++i) {
-    if (!capacity.gpus[i].healthy) {
-      continue;
-    }
-    inventory.gpus.push_back(capacity.gpus[i].uuid);
-    if (!options.hardware.traits.islands.empty()) {
-      inventory.traits.islands.push_back(options.hardware.traits.islands[i]);
-    }
+  // GPUs that are not healthy, too: the row tells that they take no new grants, and the grants that
+  // they have stay valid.
+  for (const crdt::Gpu& gpu : capacity.gpus) {
+    inventory.gpus.push_back(gpu.uuid);
   }
   return inventory;
 }

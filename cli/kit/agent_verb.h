@@ -26,7 +26,7 @@ struct AgentOptions {
   gossip::Endpoint listen;         ///< Control port; port 0 = any, the agent prints it.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each; the edge resolves names once, at start.
   std::string data_dir;            ///< Made with mode 0700 when missing.
-  std::string gpus;                ///< As gpu_inventory.h reads it; "" = none.
+  std::string gpus;                ///< As HostHardware takes it.
   std::string name;                ///< Unique in the cluster.
   scheduler::HostTraits traits;    ///< Labels, rack and spine.
   std::string ticket_path;         ///< A file that holds a ticket to join with; "" = none.

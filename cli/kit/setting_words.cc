@@ -18,9 +18,10 @@ constexpr std::array<SettingWords, 18> kWords = {{
     {"data_dir", "\"/var/lib/muster\"", false,
      "/var/lib/muster where it can be written, else $XDG_STATE_HOME/muster",
      "Directory of the agent's identity, log and state."},
-    {"gpus", "\"sim:8xH100,cpus=96,mem=1T,island=4+4\"", false, "none",
-     "Resources to offer: simulated GPUs and, after commas, CPUs, memory and islands that override "
-     "the machine's own; cpus=16,mem=64G alone offers no GPUs."},
+    {"gpus", "\"sim:8xH100,cpus=96,mem=1T,island=4+4\"", false, "auto",
+     "Resources to offer. auto: the machine's NVIDIA GPUs with its CPUs and memory, and nothing "
+     "where it has no such GPU; none: nothing. Or simulated GPUs and, after commas, CPUs, memory "
+     "and islands that override the machine's own; cpus=16,mem=64G alone offers no GPUs."},
     {"name", "\"gpu7\"", false, "the short host name",
      "Name of this host, unique in the cluster: letters, digits and . _ -, at most 64."},
     {"rack", "\"r1\"", false, "none",

@@ -24,11 +24,12 @@ class Agent final : public Verb {
             "Keep identity, log and state here (default /var/lib/muster if it can be written, else "
             "$XDG_STATE_HOME/muster)",
             "DIR");
-    setting(options, "gpus",
-            "Offer these GPUs: sim:8xH100 simulates eight. Append ,cpus=96 ,mem=1T or ,island=4+4 "
-            "(GPUs that share a switch) to override this machine's values; cpus=16 alone offers no "
-            "GPUs (default none)",
-            "GPUS");
+    setting(
+        options, "gpus",
+        "Offer these GPUs: auto offers this machine's, none offers nothing, sim:8xH100 simulates "
+        "eight. Append ,cpus=96 ,mem=1T or ,island=4+4 (GPUs that share a switch) to simulated "
+        "ones to override this machine's values; cpus=16 alone offers no GPUs (default auto)",
+        "GPUS");
     setting(options, "name",
             "Name this host, uniquely in the cluster (default the short host name)", "NAME");
     setting(options, "rack", "Rack of this host, for --pack rack and the choice of voters", "RACK");

@@ -47,6 +47,7 @@ class GpuProber {
 
   /// The view, if it may have changed since the last call.
   std::optional<ProbeView> take_view();
+  ProbeView view() const { return plan_.view(); }
   std::vector<XidEvent> take_xids();
   std::vector<Event> take_events();
   /// Looks come faster until then.

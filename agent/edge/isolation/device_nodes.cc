@@ -59,8 +59,9 @@ std::vector<DeviceNode> shared_device_nodes(const std::vector<std::string>& more
   return nodes;
 }
 
-std::optional<DeviceNode> gpu_node(std::uint32_t minor) {
-  return device_node("/dev/nvidia" + std::to_string(minor));
+DeviceNode gpu_node(std::uint32_t minor) {
+  static constexpr std::uint32_t kNvidiaMajor = 195;
+  return {"/dev/nvidia" + std::to_string(minor), {kNvidiaMajor, minor}};
 }
 
 }  // namespace muster::agent

@@ -16,7 +16,7 @@ std::optional<DeviceNode> device_node(const std::string& path);
 /// and `more`, the setting room_devices. Of each folder at most kRoomDevicesMax.
 std::vector<DeviceNode> shared_device_nodes(const std::vector<std::string>& more);
 
-/// The node of the GPU with this minor; nullopt if it is not there.
-std::optional<DeviceNode> gpu_node(std::uint32_t minor);
+/// The node of NVIDIA's GPU with this minor, whether it is there or not.
+DeviceNode gpu_node(std::uint32_t minor);
 
 }  // namespace muster::agent

@@ -65,10 +65,12 @@ EventLoop::End EventLoop::run() {
   }
   account_.took(Work::kStart);
   while (!end_.has_value()) {
-    wait(std::min(parts_.node->next_deadline(), logins_.next_deadline()));
+    wait(std::min(
+        {parts_.node->next_deadline(), logins_.next_deadline(), parts_.hardware->next_deadline()}));
     look_at_wall_clock();
     tell_refused();
     keep_in_order();
+    look_at_hardware();
     account_.took(Work::kWait);
     if (was_paused_) {
       drain_backlog();
@@ -93,6 +95,8 @@ void EventLoop::wait(Instant deadline) {
                                               : std::min<Duration>(kTurnMax, deadline - before);
   std::vector<int> fds = parts_.supervisors->fds();
   const std::size_t supervisors = fds.size();
+  const std::vector<int> probers = parts_.hardware->fds();
+  fds.insert(fds.end(), probers.begin(), probers.end());
   fds.push_back(parts_.storage->fd());
   fds.push_back(parts_.row_check->fd());
   fds.push_back(parts_.login_names->fd());
@@ -104,6 +108,11 @@ void EventLoop::wait(Instant deadline) {
   notice_pause(before, until);
   if (parts_.transport->readable(parts_.stop_fd)) {
     on_stop_signal();
+  }
+  for (const int fd : probers) {
+    if (parts_.transport->readable(fd)) {
+      parts_.hardware->on_readable(fd);
+    }
   }
   fds.resize(supervisors);
   for (const int fd : fds) {
@@ -194,6 +203,16 @@ void EventLoop::keep_in_order() {
   if (const std::uint64_t renewed = parts_.transport->stats().cli_renewed;
       std::exchange(told_renewed_, renewed) != renewed) {
     log_event({Severity::kWarn, "socket_renewed", {{"why", "another process removed it"}}});
+  }
+}
+
+void EventLoop::look_at_hardware() {
+  if (auto changed = parts_.hardware->take_change(boot_now()); changed.has_value()) {
+    parts_.supervisors->hold_to(parts_.hardware->room());
+    step(*std::move(changed));
+  }
+  for (const Event& event : parts_.hardware->take_events()) {
+    log_event(event);
   }
 }
 

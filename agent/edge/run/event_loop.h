@@ -8,6 +8,7 @@
 
 #include "agent/edge/host/login_names.h"
 #include "agent/edge/run/audit_thread.h"
+#include "agent/edge/run/host_hardware.h"
 #include "agent/edge/run/login_queue.h"
 #include "agent/edge/run/loop_account.h"
 #include "agent/edge/run/row_check_thread.h"
@@ -30,6 +31,7 @@ struct LoopParts {
   std::unique_ptr<Node> node;
   Upkeep* upkeep = nullptr;           ///< Outlives the loop.
   LoginNames* login_names = nullptr;  ///< Outlives the loop.
+  HostHardware* hardware = nullptr;   ///< Outlives the loop.
   AuditThread* audit = nullptr;       ///< Outlives the loop; nullptr = there is no audit file.
   int stop_fd = -1;                   ///< Readable when the process was asked to end.
 };
@@ -67,6 +69,7 @@ class EventLoop {
   void tell_refused();
   void keep_in_order();
   void feed_audit();
+  void look_at_hardware();
 
   LoopParts parts_;
   LoginQueue logins_;

@@ -1,76 +1,232 @@
 #include "agent/edge/run/host_hardware.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
-#include "agent/edge/event_log.h"
+#include "agent/edge/gpu/pci_gpus.h"
 #include "agent/edge/host/gpu_inventory.h"
-#include "agent/edge/host/kernel_labels.h"
 #include "agent/edge/isolation/device_nodes.h"
+#include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {
+namespace {
 
-Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host,
-                                     scheduler::HostTraits& traits) {
-  crdt::Capacity capacity;
-  if (gpus.empty()) {
-    return capacity;
-  }
+constexpr std::string_view kLibraryPrefix = "nvml:";
+
+bool is_automatic(const std::string& gpus) {
+  return gpus.empty() || gpus == "auto";
+}
+
+MachineSize size_of_machine() {
+  static constexpr std::uint64_t kMegabyte = 1 << 20;
+  return {static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))),
+          static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) *
+              static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / kMegabyte};
+}
+
+bool is_same(const HardwareChanged& a, const HardwareChanged& b) {
+  return a.capacity == b.capacity && a.traits == b.traits;
+}
+
+Result<HardwareChanged> simulated(const std::string& gpus, HostId host,
+                                  scheduler::HostTraits traits) {
   Result<Inventory> inventory = read_inventory(gpus, host);
   if (!inventory) {
     return inventory.error();
   }
-  capacity.gpu_type = inventory->gpu_type;
-  capacity.cpus = inventory->cpus;
-  capacity.memory_mb = inventory->memory_mb;
+  HardwareChanged offer;
+  offer.capacity.gpu_type = inventory->gpu_type;
+  offer.capacity.cpus = inventory->cpus;
+  offer.capacity.memory_mb = inventory->memory_mb;
   for (const std::string& uuid : inventory->gpus) {
-    capacity.gpus.push_back({uuid, true});
+    offer.capacity.gpus.push_back({uuid, true});
   }
-  traits.islands = std::move(inventory->traits.islands);
-  return capacity;
+  offer.traits = std::move(traits);
+  offer.traits.islands = std::move(inventory->traits.islands);
+  return offer;
 }
 
-scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abilities) {
-  scheduler::HostTraits traits = options.traits;
-  for (std::string& fact : kernel_labels()) {
-    traits.labels.push_back(std::move(fact));
+}  // namespace
+
+HostHardware::HostHardware(std::string gpus, scheduler::HostTraits traits, std::string executable,
+                           RoomHost room)
+    : gpus_(std::move(gpus)),
+      traits_(std::move(traits)),
+      executable_(std::move(executable)),
+      room_(std::move(room)) {}
+
+Result<HardwareChanged> HostHardware::offer(HostId host) {
+  const bool is_found = is_automatic(gpus_) || gpus_.starts_with(kLibraryPrefix);
+  if (!is_found && gpus_ != "none") {
+    return simulated(gpus_, host, traits_);
   }
-  for (std::string& ability : abilities.labels()) {
-    traits.labels.push_back(std::move(ability));
+  if (is_found && !std::exchange(is_started_, true)) {
+    find_gpus();
   }
-  std::sort(traits.labels.begin(), traits.labels.end());
-  traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());
-  return traits;
+  told_ = found();
+  return *told_;
 }
 
-ProbedHost probe_host(const RunOptions& options) {
-  const bool is_root = geteuid() == 0 && !options.users.is_shared;
-  ProbedHost probed =
-      probe_abilities(std::filesystem::weakly_canonical(options.data_dir).string(), is_root);
-  std::string lacks;
-  for (const std::string& why : probed.whys) {
-    lacks += (lacks.empty() ? "" : "; ") + why;
+void HostHardware::find_gpus() {
+  GpuProberOptions options;
+  options.executable = executable_;
+  if (!is_automatic(gpus_)) {
+    options.library = gpus_.substr(kLibraryPrefix.size());
+  } else if (pci_gpus(options.pci_directory).empty()) {
+    events_.push_back({Severity::kInfo,
+                       "no_gpus",
+                       {{"why", "this machine has no NVIDIA GPU, and offers nothing"}}});
+    return;
   }
-  log_event({Severity::kInfo,
-             "ranks_are_held",
-             {{"by", probed.abilities.text()}, {"lacks", std::move(lacks)}}});
-  return probed;
+  prober_ = std::make_unique<GpuProber>(std::move(options));
+  prober_->start(boot_now());
+  wait_for_first_look();
 }
 
-RoomHost room_host(const ProbedHost& probed, const RunOptions& options, const std::string& socket) {
-  static constexpr std::uint64_t kMegabyte = 1 << 20;
-  RoomHost host;
-  host.abilities = probed.abilities;
-  host.group_root = probed.group_root;
-  host.data_directory = std::filesystem::weakly_canonical(options.data_dir).string();
-  host.agent_socket = std::filesystem::weakly_canonical(socket).string();
-  host.memory_mb = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) *
-                   static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / kMegabyte;
-  host.shared = shared_device_nodes({});
-  return host;
+void HostHardware::wait_for_first_look() {
+  const Instant end = boot_now() + kFirstLook;
+  for (Instant now = boot_now(); now < end; now = boot_now()) {
+    std::vector<pollfd> polled;
+    for (const int fd : prober_->fds()) {
+      polled.push_back({fd, POLLIN, 0});
+    }
+    const Duration left = std::max(Duration(0), std::min(end, next_deadline()) - now);
+    poll(polled.data(), polled.size(), static_cast<int>(to_ms(left)) + 1);
+    for (const pollfd& one : polled) {
+      if (one.revents != 0) {
+        prober_->on_readable(boot_now(), one.fd);
+      }
+    }
+    prober_->on_time(boot_now());
+    if (const auto view = prober_->view(); view.has_answered || !view.failure.empty()) {
+      break;
+    }
+  }
+  take_view();
+  if (listed_.empty()) {
+    events_.push_back({Severity::kWarn, "no_gpus_yet", {{"why", prober_->view().failure}}});
+  }
+}
+
+std::vector<int> HostHardware::fds() const {
+  return prober_ == nullptr ? std::vector<int>{} : prober_->fds();
+}
+
+void HostHardware::on_readable(int fd) {
+  prober_->on_readable(boot_now(), fd);
+}
+
+Instant HostHardware::next_deadline() const {
+  return prober_ == nullptr ? kNever : prober_->next_deadline();
+}
+
+std::optional<HardwareChanged> HostHardware::take_change(Instant now) {
+  if (prober_ == nullptr) {
+    return std::nullopt;
+  }
+  if (prober_->next_deadline() <= now) {
+    prober_->on_time(now);
+  }
+  take_view();
+  HardwareChanged offer = found();
+  if (told_.has_value() && is_same(offer, *told_)) {
+    return std::nullopt;
+  }
+  told_ = offer;
+  return offer;
+}
+
+std::vector<Event> HostHardware::take_events() {
+  return std::exchange(events_, {});
+}
+
+void HostHardware::take_view() {
+  for (Event& event : prober_->take_events()) {
+    events_.push_back(std::move(event));
+  }
+  for (const XidEvent& xid : prober_->take_xids()) {
+    events_.push_back(
+        {Severity::kWarn,
+         "xid",
+         {{"gpu", xid.uuid}, {"pci", xid.pci_id}, {"code", std::to_string(xid.code)}}});
+  }
+  const std::optional<ProbeView> view = prober_->take_view();
+  if (!view.has_value()) {
+    return;
+  }
+  is_driver_stuck_ = view->is_driver_stuck;
+  HardwareOffer offer = offer_of(view->machine, size_of_machine());
+  for (const std::string& note : offer.notes) {
+    if (std::find(offer_.notes.begin(), offer_.notes.end(), note) == offer_.notes.end()) {
+      events_.push_back({Severity::kWarn, "gpu_left_out", {{"why", note}}});
+    }
+  }
+  list(offer);
+  note_nodes(view->machine);
+  offer_ = std::move(offer);
+}
+
+/// A node that is not there yet is listed all the same: then the room of a grant fails, and no rank
+/// runs without the GPU that it was given.
+void HostHardware::note_nodes(const MachineReading& machine) {
+  for (const GpuReading& gpu : machine.gpus) {
+    if (!gpu.uuid.empty() && gpu.minor.has_value()) {
+      room_.gpus[gpu.uuid] = gpu_node(*gpu.minor);
+    }
+  }
+}
+
+/// GPUs that are no longer read stay as they were, and are not healthy.
+void HostHardware::list(const HardwareOffer& offer) {
+  for (Listed& each : listed_) {
+    each.gpu.healthy = false;
+  }
+  if (listed_.empty()) {
+    gpu_type_ = offer.gpu_type;
+  } else if (offer.gpu_type != gpu_type_) {
+    return;  // Another model became the most frequent one: that is for a new start.
+  }
+  for (std::size_t i = 0; i < offer.gpus.size(); ++i) {
+    const HostGpu& gpu = offer.gpus[i];
+    auto known = std::find_if(listed_.begin(), listed_.end(),
+                              [&](const Listed& each) { return each.gpu.uuid == gpu.uuid; });
+    if (known == listed_.end() && listed_.size() < kGpusOfferedMax) {
+      known = listed_.insert(known, Listed{{gpu.uuid, true}, 0});
+    }
+    if (known != listed_.end()) {
+      known->gpu.healthy = gpu.why_not.empty();
+      known->island = offer.islands.empty() ? 0 : offer.islands[i];
+    }
+  }
+}
+
+HardwareChanged HostHardware::found() const {
+  HardwareChanged found;
+  found.traits = traits_;
+  if (listed_.empty()) {
+    return found;
+  }
+  found.capacity.gpu_type = gpu_type_;
+  found.capacity.cpus = offer_.cpus;
+  found.capacity.memory_mb = offer_.memory_mb;
+  found.capacity.cordoned = is_driver_stuck_;
+  bool is_one_island = true;
+  for (const Listed& each : listed_) {
+    found.capacity.gpus.push_back(each.gpu);
+    found.traits.islands.push_back(each.island);
+    is_one_island = is_one_island && each.island == listed_.front().island;
+  }
+  if (is_one_island) {
+    found.traits.islands.clear();
+  }
+  std::vector<std::string>& labels = found.traits.labels;
+  labels.insert(labels.end(), offer_.labels.begin(), offer_.labels.end());
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  return found;
 }
 
 }  // namespace muster::agent

@@ -1,30 +1,72 @@
 #pragma once
-// The hardware of this host, as its agent offers it.
+// HostHardware is the hardware that this host offers: simulated, or found and watched by a
+// GpuProber. Owned by run_agent(), for the life of the process. All calls belong to the thread of
+// the event loop; offer() alone waits.
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "agent/edge/isolation/ability_probe.h"
-#include "agent/edge/run/run_agent.h"
+#include "agent/edge/gpu/gpu_prober.h"
+#include "agent/hardware/inventory_rules.h"
 #include "agent/isolation/room_plan.h"
-#include "crdt/rows/host_state.h"
+#include "agent/step/node_interface.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/result.h"
-#include "scheduler/protocol/host_traits.h"
 
 namespace muster::agent {
 
-/// The GPUs, processors and memory that the host offers, and in `traits` the islands of its GPUs.
-/// Without --gpus it offers none; it can still vote and answer.
-Result<crdt::Capacity> read_capacity(const std::string& gpus, HostId host,
-                                     scheduler::HostTraits& traits);
+class HostHardware {
+ public:
+  /// offer() waits so long for the first reading. Without one the host offers nothing yet.
+  static constexpr Duration kFirstLook = std::chrono::seconds(3);
 
-/// As given, what the kernel says, and what ranks are held to here.
-scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abilities);
+  /// `gpus` is "auto" or "" (the GPUs that the machine has), "none", "nvml:PATH" (through the
+  /// library at PATH), or as read_inventory() takes it. `traits` are those of the host beside its
+  /// GPUs, and `room` is what rooms are made from beside their nodes.
+  HostHardware(std::string gpus, scheduler::HostTraits traits,
+               std::string executable = "/proc/self/exe", RoomHost room = {});
 
-/// Tries what this host can hold ranks to, and logs it. Before the agent has threads.
-ProbedHost probe_host(const RunOptions& options);
+  /// The offer as it is now. Looks for GPUs at the first call. kInvalid: `gpus` is not understood.
+  Result<HardwareChanged> offer(HostId host);
 
-/// The facts that plans of rooms are made from. `socket`: where ranks may ask the agent.
-RoomHost room_host(const ProbedHost& probed, const RunOptions& options, const std::string& socket);
+  /// Changes with every call of this class; poll for POLLIN.
+  std::vector<int> fds() const;
+  void on_readable(int fd);
+  Instant next_deadline() const;
+  /// Obeys the clock. The offer, if it differs from the one that was told last.
+  std::optional<HardwareChanged> take_change(Instant now);
+  std::vector<Event> take_events();
+  /// With the nodes of the GPUs that were read so far.
+  const RoomHost& room() const { return room_; }
+
+ private:
+  /// A GPU that was offered once. It stays in the offer until the agent starts again.
+  struct Listed {
+    crdt::Gpu gpu;
+    std::uint32_t island = 0;
+  };
+
+  void find_gpus();
+  void wait_for_first_look();
+  void take_view();
+  void list(const HardwareOffer& offer);
+  void note_nodes(const MachineReading& machine);
+  HardwareChanged found() const;
+
+  std::string gpus_;
+  scheduler::HostTraits traits_;
+  std::string executable_;
+  RoomHost room_;
+  bool is_started_ = false;
+  std::unique_ptr<GpuProber> prober_;  ///< nullptr = there is nothing to watch.
+  bool is_driver_stuck_ = false;
+  HardwareOffer offer_;   ///< The last one of any reading.
+  std::string gpu_type_;  ///< Of all that are listed.
+  std::vector<Listed> listed_;
+  std::optional<HardwareChanged> told_;
+  std::vector<Event> events_;
+};
 
 }  // namespace muster::agent

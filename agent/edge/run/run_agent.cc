@@ -27,6 +27,7 @@
 #include "agent/edge/ranks/supervise.h"
 #include "agent/edge/run/event_loop.h"
 #include "agent/edge/run/host_hardware.h"
+#include "agent/edge/run/host_room.h"
 #include "agent/edge/run/socket_links.h"
 #include "agent/roll/authority_book.h"
 #include "agent/roll/link_record.h"
@@ -306,20 +307,20 @@ NodeOptions node_options(const RunOptions& options, const gossip::ZmqTransport& 
 }
 
 RankSupervisorsOptions supervisors_options(const RunOptions& options, const NodeOptions& node,
-                                           const OutputRule& rule, const ProbedHost& probed) {
+                                           const OutputRule& rule, const RoomHost& room) {
   RankSupervisorsOptions supervisors;
   supervisors.data_directory = std::filesystem::absolute(options.data_dir).string();
   supervisors.address = node.addresses.control;
   supervisors.kept.rule = rule;
   supervisors.expects_namespaces = node.hardware.has_namespaces;
   supervisors.users = rank_user_rule(options);
-  supervisors.room = room_host(probed, options, socket_path(options));
+  supervisors.room = room;
   return supervisors;
 }
 
 /// One life of the agent: a new generation, a new node. nullopt if asked to end before it began.
-Result<std::optional<LoopParts>> make_parts(const RunOptions& options, const ProbedHost& probed,
-                                            Generation at_least, int stop_fd, Upkeep& upkeep) {
+Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
+                                            int stop_fd, Upkeep& upkeep, HostHardware& hardware) {
   Result<DataDirectory> data = DataDirectory::open(options.data_dir);
   if (!data) {
     return data.error();
@@ -338,10 +339,9 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, const Pro
   }
   Result<std::vector<gossip::Endpoint>> seeds = resolve_all(
       options.seeds, options.listen, data->recovered().id.contains(std::string(kClusterKey)));
-  scheduler::HostTraits traits = traits_of(options, probed.abilities);
-  Result<crdt::Capacity> capacity = read_capacity(options.gpus, key->host_id(), traits);
-  if (!seeds || !capacity) {
-    return seeds ? capacity.error() : seeds.error();
+  Result<HardwareChanged> offer = hardware.offer(key->host_id());
+  if (!seeds || !offer) {
+    return seeds ? offer.error() : seeds.error();
   }
   const Result<std::optional<MembershipRecord>> membership =
       membership_of(options, *key, *data, stop_fd, upkeep);
@@ -375,10 +375,10 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, const Pro
   node.credentials = credentials_of(*key, **membership);
   node.start = start.start;
   node.addresses.seeds = *seeds;
-  node.hardware.capacity = *capacity;
-  node.hardware.traits = std::move(traits);
+  node.hardware.capacity = std::move(offer->capacity);
+  node.hardware.traits = std::move(offer->traits);
   parts.supervisors = std::make_unique<RankSupervisors>(
-      supervisors_options(options, node, upkeep.output_rule(), probed));
+      supervisors_options(options, node, upkeep.output_rule(), hardware.room()));
   parts.row_check = std::make_unique<RowCheckThread>(
       authority_in(recovered.id, node.self, node.credentials).authority,
       std::make_unique<HostKeyVerifier>());
@@ -510,6 +510,8 @@ int run_agent(const RunOptions& options) {
   raise_file_limit();
   warn_of_open_doors(options);
   const ProbedHost probed = probe_host(options);
+  HostHardware hardware(options.gpus, traits_of(options, probed.abilities), "/proc/self/exe",
+                        room_host(probed, options, socket_path(options)));
   std::signal(SIGPIPE, SIG_IGN);
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;
@@ -524,7 +526,8 @@ int run_agent(const RunOptions& options) {
   make_links(options, *group, logins, links);
   Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread, &logins});
   while (true) {
-    Result<std::optional<LoopParts>> parts = make_parts(options, probed, at_least, stop_fd, upkeep);
+    Result<std::optional<LoopParts>> parts =
+        make_parts(options, at_least, stop_fd, upkeep, hardware);
     if (!parts) {
       return fail(parts.error());
     }
@@ -533,6 +536,7 @@ int run_agent(const RunOptions& options) {
     }
     (*parts)->stop_fd = stop_fd;
     (*parts)->upkeep = &upkeep;
+    (*parts)->hardware = &hardware;
     (*parts)->login_names = &names;
     (*parts)->audit = audit.has_value() ? &*audit : nullptr;
     EventLoop loop(*std::move(parts).value());

@@ -29,7 +29,7 @@ struct RunOptions {
   gossip::Endpoint listen;         ///< Control port; the bulk port is the next one. 0 = any two.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each, resolved once.
   std::string data_dir;
-  std::string gpus;  ///< gpu_inventory.h; "" = none.
+  std::string gpus;  ///< As HostHardware takes it.
   std::string name;
   scheduler::HostTraits traits;  ///< Labels, rack and spine.
   std::string ticket_path;       ///< A file with a ticket to join with; "" = the user will say.

@@ -61,6 +61,9 @@ class RankSupervisors {
   /// Launch only.
   void carry_out(const SupervisorCommand& command, const std::vector<std::string>& hosts = {});
 
+  /// The rooms of later grants are made from this.
+  void hold_to(const RoomHost& room) { options_.room = room; }
+
   /// Output of what ended is kept by this rule from now on.
   void keep(const OutputRule& rule) { kept_.keep(rule); }
 
