@@ -159,10 +159,9 @@ void HostHardware::take_view() {
   }
   is_driver_stuck_ = view->is_driver_stuck;
   HardwareOffer offer = offer_of(view->machine, size_of_machine());
-  for (const std::string& note : offer.notes) {
-    if (std::find(offer_.notes.begin(), offer_.notes.end(), note) == offer_.notes.end()) {
-      events_.push_back({Severity::kWarn, "gpu_left_out", {{"why", note}}});
-    }
+  // While GPUs are unknown the event of the prober says enough.
+  if (std::count(view->sights.begin(), view->sights.end(), GpuSight::kUnknown) == 0) {
+    tell_notes(offer.notes);
   }
   list(offer);
   note_nodes(view->machine);
@@ -177,6 +176,15 @@ void HostHardware::note_nodes(const MachineReading& machine) {
       room_.gpus[gpu.uuid] = gpu_node(*gpu.minor);
     }
   }
+}
+
+void HostHardware::tell_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    if (std::find(told_notes_.begin(), told_notes_.end(), note) == told_notes_.end()) {
+      events_.push_back({Severity::kWarn, "gpu_left_out", {{"why", note}}});
+    }
+  }
+  told_notes_ = notes;
 }
 
 /// GPUs that are no longer read stay as they were, and are not healthy.

@@ -51,6 +51,7 @@ class HostHardware {
   void find_gpus();
   void wait_for_first_look();
   void take_view();
+  void tell_notes(const std::vector<std::string>& notes);
   void list(const HardwareOffer& offer);
   void note_nodes(const MachineReading& machine);
   HardwareChanged found() const;
@@ -66,6 +67,7 @@ class HostHardware {
   std::string gpu_type_;  ///< Of all that are listed.
   std::vector<Listed> listed_;
   std::optional<HardwareChanged> told_;
+  std::vector<std::string> told_notes_;
   std::vector<Event> events_;
 };
 
