@@ -434,6 +434,13 @@ Status mend_start(const RunOptions& options) {
   return ok();
 }
 
+/// Before the agent has threads.
+HostHardware hardware_of(const RunOptions& options) {
+  const ProbedHost probed = probe_host(options);
+  return {options.gpus, traits_of(options, probed.abilities), "/proc/self/exe",
+          room_host(probed, options, socket_path(options))};
+}
+
 /// kInvalid: there is no such group. nullopt: none was named.
 Result<std::optional<gid_t>> socket_group(const RunOptions& options) {
   if (options.users.socket_group.empty()) {
@@ -509,9 +516,7 @@ int run_agent(const RunOptions& options) {
   give_memory_back();
   raise_file_limit();
   warn_of_open_doors(options);
-  const ProbedHost probed = probe_host(options);
-  HostHardware hardware(options.gpus, traits_of(options, probed.abilities), "/proc/self/exe",
-                        room_host(probed, options, socket_path(options)));
+  HostHardware hardware = hardware_of(options);
   std::signal(SIGPIPE, SIG_IGN);
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
   Generation at_least;
