@@ -145,7 +145,6 @@ class Grants {
     options.room.group_root = probed.group_root;
     options.room.data_directory = data;
     options.room.memory_mb = 64;
-    options.room.shared = shared_device_nodes({});
     for (std::uint32_t minor = 0; minor < kGpus; ++minor) {
       options.room.gpus[uuid_of(minor)] = gpu_node(minor);
     }

@@ -12,6 +12,7 @@ namespace {
 using Kind = RoomStep::Kind;
 
 constexpr std::uint64_t kVersion = 1;
+constexpr char kTmp[] = "/tmp";
 constexpr std::uint64_t kMegabyte = 1U << 20;
 /// Nodes and links of /dev take no pages, and files of it would be a leak.
 constexpr std::uint64_t kDevBytes = 64U << 10;
@@ -48,6 +49,8 @@ class Planner {
     for (const std::string& uuid : request_.gpus) {
       if (const auto found = host_.gpus.find(uuid); found != host_.gpus.end()) {
         gpus_.push_back(found->second);
+      } else if (!host_.are_simulated) {
+        add(Kind::kBind, "/dev/node-of-" + uuid, "/dev/node-of-" + uuid);
       }
     }
     add_group();
@@ -95,19 +98,41 @@ class Planner {
     const std::uint64_t memory_mb =
         request_.memory_mb != 0 ? request_.memory_mb : host_.memory_mb / 2;
     add_tmpfs("/dev/shm", memory_mb * kMegabyte, kOpenToAll);
-    add_tmpfs("/tmp", memory_mb * kMegabyte, kOpenToAll);
-    if (is_covered(request_.directory)) {
-      show(request_.directory).as_rank = true;
+    add_tmpfs(kTmp, memory_mb * kMegabyte, kOpenToAll);
+    if (!request_.are_agents_own) {
+      add_tmpfs("/run/user", kDevBytes, kReadable);
+      plan_.steps.back().may_lack = true;
     }
-    // It may lie in the directory that was shown.
-    const bool is_seen =
-        !is_covered(host_.data_directory) || is_below(host_.data_directory, request_.directory);
+    const std::string shown = shown_directory();
+    if (!shown.empty()) {
+      add(Kind::kShow, kTmp, shown.substr(std::string(kTmp).size() + 1));
+    }
+    // It may lie in the directory that is shown.
+    const bool is_seen = !is_covered(host_.data_directory) || is_below(host_.data_directory, shown);
     if (is_seen && !host_.data_directory.empty()) {
       add_tmpfs(host_.data_directory, kDevBytes, kReadable);
     }
     if (request_.are_agents_own && is_hidden(host_.agent_socket)) {
-      show(host_.agent_socket);
+      add(Kind::kBind, host_.agent_socket, host_.agent_socket).may_lack = true;
     }
+  }
+
+  /// The directory of the job if it is in /tmp, with plain names alone; else "". Not that of the
+  /// agent.
+  std::string shown_directory() const {
+    std::string plain;
+    const std::string& said = request_.directory;
+    for (std::size_t at = 0; at < said.size();) {
+      const std::size_t end = std::min(said.find('/', at), said.size());
+      const std::string name = said.substr(at, end - at);
+      if (name == "..") {
+        return "";
+      }
+      plain += name.empty() || name == "." ? "" : "/" + name;
+      at = end + 1;
+    }
+    const bool is_data = plain == host_.data_directory || is_below(plain, host_.data_directory);
+    return said.starts_with('/') && is_below(plain, kTmp) && !is_data ? plain : "";
   }
 
   void add_dev() {
@@ -137,18 +162,11 @@ class Planner {
   }
 
   static bool is_covered(const std::string& path) {
-    return is_below(path, "/tmp") || is_below(path, "/dev/shm");
+    return is_below(path, kTmp) || is_below(path, "/dev/shm");
   }
 
   bool is_hidden(const std::string& path) const {
     return is_covered(path) || is_below(path, host_.data_directory);
-  }
-
-  /// On top of what covers it by then.
-  RoomStep& show(const std::string& path) {
-    RoomStep& step = add(Kind::kBind, path, path);
-    step.may_lack = true;
-    return step;
   }
 
   void say_lacking() {
@@ -176,8 +194,8 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 void write(gossip::Encoder& out, const RoomStep& step) {
-  out.array(8).u64(static_cast<std::uint64_t>(step.kind)).text(step.at).text(step.what);
-  out.u64(step.bytes).u64(step.mode).boolean(step.as_rank);
+  out.array(7).u64(static_cast<std::uint64_t>(step.kind)).text(step.at).text(step.what);
+  out.u64(step.bytes).u64(step.mode);
   out.boolean(step.may_lack).array(step.devices.size());
   for (const DeviceNumber& number : step.devices) {
     // 0 = every minor.
@@ -188,12 +206,11 @@ void write(gossip::Encoder& out, const RoomStep& step) {
 
 RoomStep read_step(gossip::Reader in) {
   RoomStep step;
-  step.kind = static_cast<Kind>(in.u64_at_most(static_cast<std::uint64_t>(Kind::kRanks)));
+  step.kind = static_cast<Kind>(in.u64_at_most(static_cast<std::uint64_t>(Kind::kShow)));
   step.at = in.text(kRoomPathBytesMax);
   step.what = in.text(kRoomPathBytesMax);
   step.bytes = in.u64();
   step.mode = static_cast<std::uint32_t>(in.u64_at_most(07777));
-  step.as_rank = in.boolean();
   step.may_lack = in.boolean();
   gossip::Reader devices = in.array_at_most(kRoomDevicesMax);
   while (devices.ok() && devices.left() > 0) {
@@ -241,6 +258,8 @@ std::string text_of(const RoomStep& step) {
       return "put the supervisor into " + step.at;
     case Kind::kRanks:
       return "start ranks in " + step.at;
+    case Kind::kShow:
+      return "show " + step.at + "/" + step.what + " if the user of the ranks reaches it";
   }
   return "";
 }

@@ -54,7 +54,8 @@ struct RoomHost {
   std::string data_directory;  ///< DATA, which no rank sees.
   std::string agent_socket;    ///< Where ranks may ask the agent.
   std::uint64_t memory_mb = 0;
-  std::map<std::string, DeviceNode> gpus;  ///< By uuid. A simulated GPU has no node.
+  std::map<std::string, DeviceNode> gpus;  ///< By uuid.
+  bool are_simulated = true;       ///< GPUs have no nodes. Else one that is not in `gpus` is gone.
   std::vector<DeviceNode> shared;  ///< The nodes for all ranks: nvidiactl, RDMA, `room_devices`.
   bool operator==(const RoomHost&) const = default;
 };
@@ -72,14 +73,14 @@ struct RoomStep {
     kMove = 7,       ///< The file system at `what` moves to `at`.
     kJoin = 8,       ///< The supervisor goes into the control group `at`.
     kRanks = 9,      ///< Each rank begins in the control group `at`.
+    kShow = 10,      ///< The folder `what` of the host's /tmp appears at its place in the new one.
   };
   Kind kind{};
   std::string at{};
   std::string what{};
   std::uint64_t bytes = 0;
   std::uint32_t mode = 0;
-  bool as_rank = false;   ///< kBind: only if the user of the ranks reaches it.
-  bool may_lack = false;  ///< kBind: what is not there is left out.
+  bool may_lack = false;  ///< kBind, kTmpfs: what is not there is left out.
   std::vector<DeviceNumber> devices{};
   bool operator==(const RoomStep&) const = default;
 };
@@ -91,8 +92,8 @@ struct RoomPlan {
   bool operator==(const RoomPlan&) const = default;
 };
 
-/// Steps in their order. A GPU of the request that has no node is simulated, or gone: the ranks do
-/// not see one for it.
+/// Steps in their order. A GPU whose node is not known, and that is not simulated, makes a step
+/// that fails: no rank runs without a GPU that it was given.
 RoomPlan plan_of_room(const RoomRequest& request, const RoomHost& host);
 
 /// A line a step, for `muster show JOB --room`.

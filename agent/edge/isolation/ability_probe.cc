@@ -14,6 +14,7 @@
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/isolation/control_group.h"
 #include "agent/edge/isolation/device_program.h"
+#include "agent/edge/isolation/room_maker.h"
 #include "gossip/base/rng.h"
 
 namespace muster::agent {
@@ -87,20 +88,27 @@ bool can_hold_devices(const std::string& root) {
   return is_held;
 }
 
-/// As a supervisor does it: the namespaces of mounts and of processes come together, or none.
-bool can_mount(bool is_root) {
-  return works([&] {
+/// A whole room, as a supervisor makes it: the namespaces of mounts and of processes come together,
+/// or none.
+bool can_mount(const std::string& data_directory, bool is_root) {
+  RoomHost host;
+  host.abilities.add(Ability::kMounts);
+  host.data_directory = data_directory;
+  host.memory_mb = 2;
+  const RoomPlan plan = plan_of_room({"probe", {}, 0, "/", !is_root}, host);
+  const bool is_made = works([&] {
     const bool is_apart =
         unshare(CLONE_NEWPID) == 0 || (!is_root && unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0);
-    return is_apart && works([] {
-             return unshare(CLONE_NEWNS) == 0 &&
+    return is_apart && works([&] {
+             return chdir(data_directory.c_str()) == 0 && unshare(CLONE_NEWNS) == 0 &&
                     mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
                     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) ==
                         0 &&
-                    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") == 0 &&
-                    mount("/dev/null", "/dev/null", nullptr, MS_BIND, nullptr) == 0;
+                    static_cast<bool>(RoomMaker(true).make(plan, std::nullopt));
            });
   });
+  rmdir((data_directory + "/" + kRoomStage).c_str());
+  return is_made;
 }
 
 }  // namespace
@@ -113,10 +121,10 @@ ProbedHost probe_abilities(const std::string& data_directory, bool is_root) {
   } else if (!host.group_root.empty()) {
     host.whys.push_back("no program can be attached to a control group");
   }
-  if (can_mount(is_root)) {
+  if (can_mount(data_directory, is_root)) {
     host.abilities.add(Ability::kMounts);
   } else {
-    host.whys.push_back("namespaces of mounts and processes are denied here");
+    host.whys.push_back("no room of mounts can be made: namespaces or mounts are denied here");
   }
   return host;
 }

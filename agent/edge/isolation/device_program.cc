@@ -1,6 +1,7 @@
 #include "agent/edge/isolation/device_program.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,7 +91,17 @@ Status attach_device_program(const std::string& group, const std::vector<DeviceN
   load_it.insns = reinterpret_cast<__u64>(program.data());
   load_it.insn_cnt = static_cast<__u32>(program.size());
   load_it.license = reinterpret_cast<__u64>(&kLicense[0]);
+  // Kernels before 5.11 count programs as locked memory of their user.
+  rlimit before{};
+  const bool has_limit = getrlimit(RLIMIT_MEMLOCK, &before) == 0;
+  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+  setrlimit(RLIMIT_MEMLOCK, &none);
   const Fd loaded(static_cast<int>(call(BPF_PROG_LOAD, load_it)));
+  const int code = errno;
+  if (has_limit) {
+    setrlimit(RLIMIT_MEMLOCK, &before);
+  }
+  errno = code;
   if (!loaded.is_open()) {
     return Error{ErrorCode::kIo, "load the program of devices: " + errno_text(errno)};
   }

@@ -1,8 +1,6 @@
 #include "agent/edge/isolation/room_maker.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,40 +72,8 @@ bool make_place(const RoomStep& step, bool is_folder) {
 /// Or changes files in another way.
 bool mounts(const RoomStep& step) {
   return step.kind == Kind::kTmpfs || step.kind == Kind::kBind || step.kind == Kind::kLink ||
-         step.kind == Kind::kTerminals || step.kind == Kind::kMove;
+         step.kind == Kind::kTerminals || step.kind == Kind::kMove || step.kind == Kind::kShow;
 }
-
-/// While it lives this process reaches only files that the user of the ranks reaches.
-class AsRank {
- public:
-  explicit AsRank(const std::optional<RankIdentity>& identity) : is_other_(identity.has_value()) {
-    if (!is_other_) {
-      return;
-    }
-    groups_.resize(static_cast<std::size_t>(std::max(0, getgroups(0, nullptr))));
-    const int count = getgroups(static_cast<int>(groups_.size()), groups_.data());
-    is_ready_ = count >= 0 && setgroups(identity->groups.size(), identity->groups.data()) == 0;
-    setfsgid(identity->gid);
-    setfsuid(identity->uid);
-    is_ready_ = is_ready_ && static_cast<uid_t>(setfsuid(identity->uid)) == identity->uid &&
-                static_cast<gid_t>(setfsgid(identity->gid)) == identity->gid;
-  }
-  ~AsRank() {
-    if (is_other_) {
-      setfsuid(geteuid());
-      setfsgid(getegid());
-      setgroups(groups_.size(), groups_.data());
-    }
-  }
-  AsRank(const AsRank&) = delete;
-  AsRank& operator=(const AsRank&) = delete;
-  bool is_ready() const { return is_ready_; }
-
- private:
-  const bool is_other_;
-  bool is_ready_ = true;
-  std::vector<gid_t> groups_;
-};
 
 }  // namespace
 
@@ -133,16 +99,16 @@ Status RoomMaker::make(const RoomPlan& plan, const std::optional<RankIdentity>& 
 Status RoomMaker::open_sources(const RoomPlan& plan, const std::optional<RankIdentity>& identity) {
   for (const RoomStep& step : plan.steps) {
     Fd& source = sources_.emplace_back();
+    if (step.kind == Kind::kShow) {
+      if (const Status opened = shown_.open(step.what, identity); !opened) {
+        return opened;
+      }
+    }
     if (step.kind != Kind::kBind) {
       continue;
     }
-    const AsRank as_rank(step.as_rank ? identity : std::nullopt);
-    if (!as_rank.is_ready()) {
-      return failed(step);
-    }
     source = Fd(open(step.what.c_str(), O_PATH | O_CLOEXEC));
-    const bool is_closed_to_them = step.as_rank && errno == EACCES;
-    if (!source.is_open() && !(step.may_lack && (errno == ENOENT || is_closed_to_them))) {
+    if (!source.is_open() && !(step.may_lack && errno == ENOENT)) {
       return failed(step);
     }
   }
@@ -160,7 +126,9 @@ Status RoomMaker::carry_out(const RoomStep& step, const Fd& source) {
     case Kind::kDevices:
       return attach_device_program(step.at, step.devices);
     case Kind::kBind:
-      return show(step, source);
+      return bind(step, source);
+    case Kind::kShow:
+      return shown_.show();
     case Kind::kControl: {
       const Fd file(open(step.at.c_str(), O_WRONLY | O_CLOEXEC));
       is_done = file.is_open() && write(file.get(), step.what.data(), step.what.size()) ==
@@ -172,7 +140,7 @@ Status RoomMaker::carry_out(const RoomStep& step, const Fd& source) {
       is_done = group_of_ranks_.is_open();
       break;
     case Kind::kTmpfs:
-      is_done = mount_tmpfs(step);
+      is_done = (step.may_lack && access(step.at.c_str(), F_OK) != 0) || mount_tmpfs(step);
       break;
     case Kind::kLink:
       is_done = make_folders_above(step.at) && symlink(step.what.c_str(), step.at.c_str()) == 0;
@@ -187,7 +155,7 @@ Status RoomMaker::carry_out(const RoomStep& step, const Fd& source) {
   return is_done ? ok() : failed(step);
 }
 
-Status RoomMaker::show(const RoomStep& step, const Fd& source) const {
+Status RoomMaker::bind(const RoomStep& step, const Fd& source) {
   if (!source.is_open()) {
     return ok();  // It may lack.
   }

@@ -12,6 +12,7 @@
 
 #include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/isolation/shown_folder.h"
 #include "agent/isolation/room_plan.h"
 #include "gossip/base/result.h"
 
@@ -34,9 +35,10 @@ class RoomMaker {
  private:
   Status open_sources(const RoomPlan& plan, const std::optional<RankIdentity>& identity);
   Status carry_out(const RoomStep& step, const Fd& source);
-  Status show(const RoomStep& step, const Fd& source) const;
+  static Status bind(const RoomStep& step, const Fd& source);
 
   bool has_own_mounts_;
+  ShownFolder shown_;
   std::vector<Fd> sources_;  ///< Of each step; open for those that show something.
   Fd group_of_ranks_;
 };

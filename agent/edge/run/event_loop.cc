@@ -207,8 +207,11 @@ void EventLoop::keep_in_order() {
 }
 
 void EventLoop::look_at_hardware() {
-  if (auto changed = parts_.hardware->take_change(boot_now()); changed.has_value()) {
+  auto changed = parts_.hardware->take_change(boot_now());
+  if (parts_.hardware->take_new_room()) {
     parts_.supervisors->hold_to(parts_.hardware->room());
+  }
+  if (changed.has_value()) {
     step(*std::move(changed));
   }
   for (const Event& event : parts_.hardware->take_events()) {

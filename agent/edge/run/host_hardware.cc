@@ -171,11 +171,19 @@ void HostHardware::take_view() {
 /// A node that is not there yet is listed all the same: then the room of a grant fails, and no rank
 /// runs without the GPU that it was given.
 void HostHardware::note_nodes(const MachineReading& machine) {
+  std::map<std::string, DeviceNode> nodes;  // A number may name another GPU by now.
   for (const GpuReading& gpu : machine.gpus) {
     if (!gpu.uuid.empty() && gpu.minor.has_value()) {
-      room_.gpus[gpu.uuid] = gpu_node(*gpu.minor);
+      nodes[gpu.uuid] = gpu_node(*gpu.minor);
     }
   }
+  has_new_room_ = has_new_room_ || room_.are_simulated || nodes != room_.gpus;
+  room_.are_simulated = false;
+  room_.gpus = std::move(nodes);
+}
+
+bool HostHardware::take_new_room() {
+  return std::exchange(has_new_room_, false);
 }
 
 void HostHardware::tell_notes(const std::vector<std::string>& notes) {

@@ -38,8 +38,10 @@ class HostHardware {
   /// Obeys the clock. The offer, if it differs from the one that was told last.
   std::optional<HardwareChanged> take_change(Instant now);
   std::vector<Event> take_events();
-  /// With the nodes of the GPUs that were read so far.
+  /// With the nodes of the GPUs as they were read last.
   const RoomHost& room() const { return room_; }
+  /// Whether room() differs from that of the last call.
+  bool take_new_room();
 
  private:
   /// A GPU that was offered once. It stays in the offer until the agent starts again.
@@ -60,6 +62,7 @@ class HostHardware {
   scheduler::HostTraits traits_;
   std::string executable_;
   RoomHost room_;
+  bool has_new_room_ = false;
   bool is_started_ = false;
   std::unique_ptr<GpuProber> prober_;  ///< nullptr = there is nothing to watch.
   bool is_driver_stuck_ = false;

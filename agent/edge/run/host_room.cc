@@ -8,7 +8,6 @@
 
 #include "agent/edge/event_log.h"
 #include "agent/edge/host/kernel_labels.h"
-#include "agent/edge/isolation/device_nodes.h"
 
 namespace muster::agent {
 
@@ -17,7 +16,9 @@ scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abi
   for (std::string& fact : kernel_labels()) {
     traits.labels.push_back(std::move(fact));
   }
-  for (std::string& ability : abilities.labels()) {
+  // Ranks that are root leave each room.
+  const bool are_root = geteuid() == 0 && options.users.is_shared;
+  for (std::string& ability : are_root ? std::vector<std::string>() : abilities.labels()) {
     traits.labels.push_back(std::move(ability));
   }
   std::sort(traits.labels.begin(), traits.labels.end());
@@ -48,7 +49,6 @@ RoomHost room_host(const ProbedHost& probed, const RunOptions& options, const st
   host.agent_socket = std::filesystem::weakly_canonical(socket).string();
   host.memory_mb = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) *
                    static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / kMegabyte;
-  host.shared = shared_device_nodes({});
   return host;
 }
 

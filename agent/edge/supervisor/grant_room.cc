@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/isolation/device_nodes.h"
 
 namespace muster::agent {
 
@@ -19,7 +20,9 @@ Status write_room(const Prepare& grant, const RankUser& user, const RoomHost& ho
   for (const scheduler::GpuSlot& place : grant.member.gpus) {
     request.gpus.push_back(place.uuid.text());
   }
-  const std::string bytes = encode(plan_of_room(request, host));
+  RoomHost here = host;
+  here.shared = shared_device_nodes({});  // A driver makes its nodes when it is first used.
+  const std::string bytes = encode(plan_of_room(request, here));
   const std::string path = directory + "/" + kRoomFile;
   const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const bool is_written = file.is_open() && write(file.get(), bytes.data(), bytes.size()) ==

@@ -259,6 +259,7 @@ void RankSupervisors::carry(const Prepare& command) {
 /// No rank runs, and the job is not to blame.
 void RankSupervisors::fail_launch(Token token, const std::string& why) {
   check_.failed(boot_now(), why);
+  remove_group_of_grant(options_.room.group_root + "/" + token.text());  // The next try makes one.
   if (is_trial(token)) {
     std::error_code ignored;
     std::filesystem::remove_all(directory_of(token), ignored);

@@ -78,6 +78,7 @@ TEST(RoomPlan, HoldsRanksToTheirOwnGpus) {
                 "put room.dev at /dev",
                 "mount an empty /dev/shm of 64 MiB",
                 "mount an empty /tmp of 64 MiB",
+                "mount an empty /run/user of 64 KiB",
                 "mount an empty /var/lib/muster of 64 KiB"}));
   EXPECT_EQ(plan.lacking, "memory, cpu, pids");
 }
@@ -87,6 +88,18 @@ TEST(RoomPlan, AGpuWithoutItsNodeIsARefusalAndOthersMayLack) {
   EXPECT_FALSE(step_at(plan, Kind::kBind, "room.dev/nvidia1")->may_lack);
   EXPECT_TRUE(step_at(plan, Kind::kBind, "room.dev/nvidiactl")->may_lack);
   EXPECT_TRUE(step_at(plan, Kind::kBind, "room.dev/tty")->may_lack);
+}
+
+TEST(RoomPlan, ARealGpuThatIsGoneRefusesTheRoomAndASimulatedOneHasNoNode) {
+  RoomRequest asked = request();
+  asked.gpus = {"GPU-z"};
+  RoomHost host = host_with({Ability::kMounts});
+  EXPECT_EQ(step_at(plan_of_room(asked, host), Kind::kBind, "/dev/node-of-GPU-z"), nullptr);
+  host.are_simulated = false;
+  const RoomPlan plan = plan_of_room(asked, host);
+  const RoomStep* step = step_at(plan, Kind::kBind, "/dev/node-of-GPU-z");
+  ASSERT_NE(step, nullptr);
+  EXPECT_FALSE(step->may_lack);
 }
 
 TEST(RoomPlan, AHostThatCanDoLessMakesALesserRoomAndSaysSo) {
@@ -106,15 +119,35 @@ TEST(RoomPlan, WithoutALimitOfMemoryTmpHasHalfOfTheHosts) {
   EXPECT_EQ(step_at(plan, Kind::kTmpfs, "/tmp")->bytes, std::uint64_t{500} << 20);
 }
 
-TEST(RoomPlan, ADirectoryInTmpIsShownAsFarAsTheUserReachesIt) {
+TEST(RoomPlan, ADirectoryInTmpIsShownOnTopOfTheEmptyOne) {
   RoomRequest asked = request();
-  asked.directory = "/tmp/work";
+  asked.directory = "/tmp//work/./here/";
   const RoomPlan plan = plan_of_room(asked, host_with({Ability::kMounts}));
-  const RoomStep* shown = step_at(plan, Kind::kBind, "/tmp/work");
+  const RoomStep* shown = step_at(plan, Kind::kShow, "/tmp");
   ASSERT_NE(shown, nullptr);
-  EXPECT_TRUE(shown->as_rank);
-  EXPECT_GT(shown, step_at(plan, Kind::kTmpfs, "/tmp")) << "on top of the empty one";
+  EXPECT_EQ(shown->what, "work/here");
+  EXPECT_GT(shown, step_at(plan, Kind::kTmpfs, "/tmp"));
   EXPECT_EQ(step_at(plan, Kind::kBind, "/var/lib/muster/agent.sock"), nullptr);
+}
+
+TEST(RoomPlan, NoOtherDirectoryIsShown) {
+  RoomHost host = host_with({Ability::kMounts});
+  host.data_directory = "/tmp/data";
+  for (const char* directory :
+       {"/tmp", "/tmp/", "/tmp/.", "/tmp/../home/ann", "/tmp/a/..", "/tmpfile", "/dev/shm/a",
+        "/dev/shm", "/home/ann", "tmp/a", "", "/tmp/data", "/tmp/data/grants"}) {
+    RoomRequest asked = request();
+    asked.directory = directory;
+    EXPECT_EQ(step_at(plan_of_room(asked, host), Kind::kShow, "/tmp"), nullptr) << directory;
+  }
+}
+
+TEST(RoomPlan, ServicesOfAUserAreOutOfSightWhereTheAgentIsAnotherUser) {
+  const RoomHost host = host_with({Ability::kMounts});
+  EXPECT_TRUE(step_at(plan_of_room(request(), host), Kind::kTmpfs, "/run/user")->may_lack);
+  RoomRequest own = request();
+  own.are_agents_own = true;
+  EXPECT_EQ(step_at(plan_of_room(own, host), Kind::kTmpfs, "/run/user"), nullptr);
 }
 
 TEST(RoomPlan, DataIsHiddenAlsoInAShownDirectory) {
@@ -129,7 +162,7 @@ TEST(RoomPlan, DataIsHiddenAlsoInAShownDirectory) {
   const RoomStep* socket = step_at(plan, Kind::kBind, "/tmp/work/data/agent.sock");
   ASSERT_NE(hidden, nullptr);
   ASSERT_NE(socket, nullptr);
-  EXPECT_GT(hidden, step_at(plan, Kind::kBind, "/tmp/work"));
+  EXPECT_GT(hidden, step_at(plan, Kind::kShow, "/tmp"));
   EXPECT_GT(socket, hidden);
   asked.directory = "/home/ann";
   EXPECT_EQ(step_at(plan_of_room(asked, host), Kind::kTmpfs, "/tmp/work/data"), nullptr)
@@ -140,8 +173,7 @@ TEST(RoomPlan, ItsFileSaysTheSame) {
   const RoomPlan plan = plan_of_room(request(), host_with({Ability::kDevices, Ability::kMounts}));
   EXPECT_EQ(decode_room_plan(encode(plan)), plan);
   RoomPlan odd;
-  odd.steps.push_back(
-      {Kind::kDevices, "/cg", "", 0, 0, false, false, {{1, 0}, {1, UINT32_MAX - 1}}});
+  odd.steps.push_back({Kind::kDevices, "/cg", "", 0, 0, false, {{1, 0}, {1, UINT32_MAX - 1}}});
   EXPECT_EQ(decode_room_plan(encode(odd)), odd);
 }
 

@@ -145,6 +145,28 @@ TEST_F(RoomMakerTest, ADirectoryInTmpIsShownAndTheAgentsSocketToo) {
   EXPECT_EQ(text, "");
 }
 
+TEST_F(RoomMakerTest, NoLinkAndNoMissingFolderIsShown) {
+  char path[] = "/tmp/muster-work-XXXXXX";
+  const std::string work = mkdtemp(path);
+  std::filesystem::create_directory(work + "/real");
+  std::ofstream(work + "/real/file") << "";
+  std::ofstream(work + "/plain") << "";
+  std::filesystem::create_symlink(work + "/real", work + "/link");
+  std::filesystem::create_symlink(base_ + "/data", work + "/data");
+  const auto looks = [&] { return names_in("/tmp"); };
+  const std::string deep(300, 'x');
+  for (const std::string& name : {std::string("/link"), std::string("/data"), std::string("/plain"),
+                                  std::string("/absent"), "/" + deep, std::string("/plain/x")}) {
+    request_.directory = work + name;
+    EXPECT_EQ(in_room(plan_of_room(request_, host_), looks), "") << name;
+  }
+  request_.directory = work + "/real";
+  EXPECT_EQ(in_room(plan_of_room(request_, host_),
+                    [&] { return std::string(is_there(work + "/real/file") ? "" : "not there"); }),
+            "");
+  std::filesystem::remove_all(work);
+}
+
 TEST_F(RoomMakerTest, AGpuWhoseNodeIsGoneRefusesTheRoom) {
   request_.gpus = {"GPU-a"};
   host_.gpus = {{"GPU-a", {"/dev/nvidia-is-gone", {195, 3}}}};
