@@ -1,5 +1,6 @@
 #include "agent/edge/gpu/gpu_prober.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -47,6 +48,17 @@ bool receive(int fd, std::string& buffer) {
   return true;
 }
 
+/// By the descriptor: the number may be another process by now, if another wait took this one's
+/// end.
+void kill_by(const Fd& pidfd) {
+  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+}
+
+bool has_ended(const Fd& pidfd) {
+  pollfd entry{pidfd.get(), POLLIN, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
 }  // namespace
 
 GpuProber::GpuProber(GpuProberOptions options)
@@ -54,8 +66,8 @@ GpuProber::GpuProber(GpuProberOptions options)
 
 GpuProber::~GpuProber() {
   for (const auto& [id, prober] : probers_) {
-    if (prober.pid > 0) {
-      kill(prober.pid, SIGKILL);
+    if (prober.pidfd.is_open()) {
+      kill_by(prober.pidfd);
       waitpid(prober.pid, nullptr, WNOHANG);
     }
   }
@@ -90,7 +102,8 @@ void GpuProber::on_readable(Instant now, int fd) {
   if (found->second.socket.is_open()) {
     read(now, id, found->second);
   }
-  if (found->second.pidfd.get() == fd) {
+  // The number of a descriptor may be that of a younger prober by now.
+  if (found->second.pidfd.get() == fd && has_ended(found->second.pidfd)) {
     on_gone(now, id);
   }
   obey(now);
@@ -173,7 +186,7 @@ void GpuProber::obey(Instant now, const KillProber& order) {
   if (found != probers_.end() && found->second.pidfd.is_open()) {
     found->second.socket.reset();
     found->second.buffer.clear();
-    kill(found->second.pid, SIGKILL);
+    kill_by(found->second.pidfd);
     return;
   }
   if (found != probers_.end() && found->second.pid > 0) {

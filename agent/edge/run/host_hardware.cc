@@ -148,10 +148,7 @@ void HostHardware::take_view() {
     events_.push_back(std::move(event));
   }
   for (const XidEvent& xid : prober_->take_xids()) {
-    events_.push_back(
-        {Severity::kWarn,
-         "xid",
-         {{"gpu", xid.uuid}, {"pci", xid.pci_id}, {"code", std::to_string(xid.code)}}});
+    tell_xid(boot_now(), xid);
   }
   const std::optional<ProbeView> view = prober_->take_view();
   if (!view.has_value()) {
@@ -184,6 +181,26 @@ void HostHardware::note_nodes(const MachineReading& machine) {
 
 bool HostHardware::take_new_room() {
   return std::exchange(has_new_room_, false);
+}
+
+/// A program can make thousands of them a second.
+void HostHardware::tell_xid(Instant now, const XidEvent& xid) {
+  static constexpr std::size_t kToldMax = 1024;
+  if (told_xids_.size() >= kToldMax) {
+    told_xids_.clear();
+  }
+  const auto [known, is_new] = told_xids_.try_emplace({xid.uuid + xid.pci_id, xid.code});
+  ToldXid& told = known->second;
+  ++told.untold;
+  if (is_new || now - told.at >= kXidTellEvery) {
+    events_.push_back({Severity::kWarn,
+                       "xid",
+                       {{"gpu", xid.uuid},
+                        {"pci", xid.pci_id},
+                        {"code", std::to_string(xid.code)},
+                        {"count", std::to_string(told.untold)}}});
+    told = {now, 0};
+  }
 }
 
 void HostHardware::tell_notes(const std::vector<std::string>& notes) {

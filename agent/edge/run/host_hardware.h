@@ -3,9 +3,11 @@
 // GpuProber. Owned by run_agent(), for the life of the process. All calls belong to the thread of
 // the event loop; offer() alone waits.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/edge/gpu/gpu_prober.h"
@@ -21,6 +23,8 @@ class HostHardware {
  public:
   /// offer() waits so long for the first reading. Without one the host offers nothing yet.
   static constexpr Duration kFirstLook = std::chrono::seconds(3);
+  /// Between two events about one Xid of one GPU, with the count since.
+  static constexpr Duration kXidTellEvery = std::chrono::minutes(1);
 
   /// `gpus` is "auto" or "" (the GPUs that the machine has), "none", "nvml:PATH" (through the
   /// library at PATH), or as read_inventory() takes it. `traits` are those of the host beside its
@@ -50,7 +54,13 @@ class HostHardware {
     std::uint32_t island = 0;
   };
 
+  struct ToldXid {
+    Instant at{};
+    std::uint64_t untold = 0;
+  };
+
   void find_gpus();
+  void tell_xid(Instant now, const XidEvent& xid);
   void wait_for_first_look();
   void take_view();
   void tell_notes(const std::vector<std::string>& notes);
@@ -71,6 +81,7 @@ class HostHardware {
   std::vector<Listed> listed_;
   std::optional<HardwareChanged> told_;
   std::vector<std::string> told_notes_;
+  std::map<std::pair<std::string, std::uint32_t>, ToldXid> told_xids_;
   std::vector<Event> events_;
 };
 

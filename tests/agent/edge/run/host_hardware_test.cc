@@ -77,6 +77,43 @@ TEST_F(HostHardwareTest, AGpuThatIsLostStaysListedAndIsNotHealthy) {
   EXPECT_TRUE(changed->capacity.gpus[1].healthy);
 }
 
+TEST_F(HostHardwareTest, ManyEqualXidsAreOneEvent) {
+  fakes::hgx().write(folder_);
+  HostHardware hardware(fake(), traits_);
+  ASSERT_TRUE(hardware.offer(HostId()));
+  std::vector<std::string> xids;
+  const Instant end = boot_now() + std::chrono::seconds(30);
+  bool has_second = false;
+  while (!has_second && boot_now() < end) {
+    for (int i = 0; i < 20; ++i) {
+      fakes::raise_xid(folder_, 0, 13);  // Until the prober of events reads, it hears none.
+    }
+    std::vector<pollfd> polled;
+    for (const int fd : hardware.fds()) {
+      polled.push_back({fd, POLLIN, 0});
+    }
+    poll(polled.data(), polled.size(), 100);
+    for (const pollfd& one : polled) {
+      if (one.revents != 0) {
+        hardware.on_readable(one.fd);
+      }
+    }
+    hardware.take_change(boot_now());
+    for (const Event& event : hardware.take_events()) {
+      if (event.name == "xid") {
+        xids.push_back(event.text());
+      }
+    }
+    if (!xids.empty()) {
+      fakes::raise_xid(folder_, 0, 31);
+    }
+    has_second = xids.size() > 1;
+  }
+  ASSERT_EQ(xids.size(), 2U);
+  EXPECT_NE(xids[0].find("code=13"), std::string::npos) << xids[0];
+  EXPECT_NE(xids[1].find("code=31"), std::string::npos) << xids[1];
+}
+
 TEST_F(HostHardwareTest, WithoutALibraryItOffersNothingAndSaysSo) {
   HostHardware hardware("nvml:/nonexistent/libnvidia-ml.so.1", traits_);
   const auto offer = hardware.offer(HostId());
