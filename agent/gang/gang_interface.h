@@ -36,7 +36,7 @@ struct GangAgentOptions {
   Duration stuck_recheck = std::chrono::seconds(30);
 };
 
-/// The offer of the host; only GPUs that are healthy and clean.
+/// The offer of the host, with GPUs that are not healthy now: its row keeps new grants off them.
 struct Inventory {
   std::string gpu_type;
   std::vector<std::string> gpus;  ///< uuids.

@@ -15,7 +15,7 @@ namespace muster::agent {
 
 AgentIdentity identity_of(const NodeOptions& options);
 Event start_event(const NodeOptions& options);
-/// Healthy GPUs only.
+/// With GPUs that are not healthy: grants on them stay valid, and the row keeps new ones away.
 Inventory inventory_of(const NodeOptions& options);
 /// The number of founders of the cluster, as this host's own record says; 0 = it is no founder.
 std::uint64_t founders_wanted(const NodeOptions& options);

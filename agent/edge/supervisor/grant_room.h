@@ -10,8 +10,8 @@
 
 namespace muster::agent {
 
-/// Writes "room" into `directory`. The nodes that are no GPU's are looked for now. It need not
-/// survive a crash of the host: no rank does.
+/// Writes "room" into `directory`. It looks for the nodes of the driver and of RDMA at each call.
+/// It need not survive a crash of the host: no rank does.
 Status write_room(const Prepare& grant, const RankUser& user, const RoomHost& host,
                   const std::string& directory);
 
