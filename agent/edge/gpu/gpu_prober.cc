@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "agent/edge/gpu/pci_gpus.h"
-#include "agent/edge/gpu/prober_spawn.h"
+#include "agent/edge/grant/child_spawn.h"
 #include "gossip/base/overloaded.h"
 
 namespace muster::agent {
@@ -152,7 +152,7 @@ void GpuProber::obey(Instant now, const StartProber& order) {
   prober.kind = order.kind;
   prober.socket = Fd(ends[0]);
   const Fd theirs(ends[1]);
-  ProberSpawn spawn;
+  ChildSpawn spawn;
   spawn.executable = options_.executable;
   spawn.arguments = {"muster", "probe", order.kind == ProberKind::kEvents ? "events" : "query"};
   if (!options_.library.empty()) {
@@ -162,7 +162,7 @@ void GpuProber::obey(Instant now, const StartProber& order) {
     spawn.arguments.insert(spawn.arguments.end(), {"--pci", joined_ids(order.pci_ids)});
   }
   spawn.socket = theirs.get();
-  prober.pid = spawn_prober(spawn);
+  prober.pid = spawn_child(spawn);
   if (prober.pid > 0) {
     prober.pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, prober.pid, 0)));
   }

@@ -18,11 +18,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "agent/edge/grant/child_spawn.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/isolation/control_group.h"
 #include "agent/edge/supervisor/grant_room.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
-#include "agent/edge/supervisor/supervisor_spawn.h"
 #include "agent/edge/supervisor/token_name.h"
 #include "gossip/edge/boot_clock.h"
 
@@ -282,14 +282,14 @@ Status RankSupervisors::spawn(const Prepare& command, const RankUser& user, Hand
   }
   handle.socket = Fd(ends[0]);
   const Fd theirs(ends[1]);
-  SupervisorSpawn process{
-      options_.executable,
-      {"muster", "supervise", directory, "3", std::to_string(command.hold.count()),
-       command.hold_master_port ? options_.address.ip_text() : "-", std::string(text_of(user.kind)),
-       user.name},
-      directory + "/supervisor.log",
-      theirs.get()};
-  const int pid = spawn_supervisor(process);
+  ChildSpawn process{options_.executable,
+                     {"muster", "supervise", directory, std::to_string(kChildSocket),
+                      std::to_string(command.hold.count()),
+                      command.hold_master_port ? options_.address.ip_text() : "-",
+                      std::string(text_of(user.kind)), user.name},
+                     theirs.get(),
+                     directory + "/supervisor.log"};
+  const int pid = spawn_child(process);
   if (pid < 0) {
     return Error{ErrorCode::kIo, options_.executable + ": " + errno_text(-pid)};
   }
