@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <string>
 
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/isolation/own_spaces.h"
 #include "agent/edge/isolation/room_maker.h"
 #include "agent/edge/ranks/supervisor.h"
 #include "agent/edge/ranks/supervisor_log.h"
@@ -64,34 +64,6 @@ bool write_plain(const std::string& path, const std::string& text) {
     log_failure(path + ": " + errno_text(errno));
   }
   return is_written;
-}
-
-/// Our children are in the new namespace afterwards; the first is its PID 1.
-bool enter_namespace(bool become_users) {
-  if (unshare(CLONE_NEWPID) == 0) {
-    return true;
-  }
-  if (become_users) {
-    return false;
-  }
-  const std::string uid = std::to_string(geteuid());
-  const std::string gid = std::to_string(getegid());
-  if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
-    return false;
-  }
-  write_plain("/proc/self/setgroups", "deny");
-  write_plain("/proc/self/uid_map", uid + " " + uid + " 1");
-  write_plain("/proc/self/gid_map", gid + " " + gid + " 1");
-  return true;
-}
-
-/// /proc of the new namespace in place of the host's, for this process and its ranks alone: there
-/// a rank finds itself under its own number. A file system that the host mounts later still appears
-/// here; what is mounted here appears nowhere else.
-bool enter_own_proc() {
-  return unshare(CLONE_NEWNS) == 0 &&
-         mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }
 
 /// The user that ranks become, as this host knows it, or why none may.
@@ -166,7 +138,11 @@ int supervise_main(int argc, char** argv) {
     return kConflict;
   }
   int barrier[2] = {-1, -1};
-  const bool has_namespace = enter_namespace(arguments->user.kind != RankUser::Kind::kAgent);
+  const auto [has_namespace, trouble] =
+      enter_own_processes(arguments->user.kind != RankUser::Kind::kAgent);
+  if (!trouble.empty()) {
+    log_failure(trouble);
+  }
   if (pipe2(barrier, O_CLOEXEC) != 0) {
     return 1;
   }
@@ -189,7 +165,7 @@ int supervise_main(int argc, char** argv) {
   if (!has_namespace) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
-  const bool has_own_proc = has_namespace && enter_own_proc();
+  const bool has_own_proc = has_namespace && enter_own_mounts();
   RankPerson person = resolve(arguments->user);
   RoomMaker maker(has_own_proc);
   if (person.refusal.empty() && !make_room(maker, person)) {
