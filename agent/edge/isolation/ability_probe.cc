@@ -1,8 +1,6 @@
 #include "agent/edge/isolation/ability_probe.h"
 
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/isolation/control_group.h"
 #include "agent/edge/isolation/device_program.h"
+#include "agent/edge/isolation/own_spaces.h"
 #include "agent/edge/isolation/room_maker.h"
 #include "gossip/base/rng.h"
 
@@ -97,13 +96,8 @@ bool can_mount(const std::string& data_directory, bool is_root) {
   host.memory_mb = 2;
   const RoomPlan plan = plan_of_room({"probe", {}, 0, "/", !is_root}, host);
   const bool is_made = works([&] {
-    const bool is_apart =
-        unshare(CLONE_NEWPID) == 0 || (!is_root && unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0);
-    return is_apart && works([&] {
-             return chdir(data_directory.c_str()) == 0 && unshare(CLONE_NEWNS) == 0 &&
-                    mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-                    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) ==
-                        0 &&
+    return enter_own_processes(is_root).are_own && works([&] {
+             return chdir(data_directory.c_str()) == 0 && enter_own_mounts() &&
                     static_cast<bool>(RoomMaker(true).make(plan, std::nullopt));
            });
   });
