@@ -48,7 +48,7 @@ OwnProcesses enter_own_processes(bool become_users) {
 }
 
 bool enter_own_mounts() {
-  return unshare(CLONE_NEWNS) == 0 &&
+  return unshare(CLONE_NEWNS | CLONE_NEWIPC) == 0 &&
          mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
          mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }

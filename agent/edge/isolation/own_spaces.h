@@ -20,6 +20,8 @@ OwnProcesses enter_own_processes(bool become_users);
 /// For the first child after enter_own_processes(): /proc of the new namespace in place of the
 /// host's, for this process and its ranks alone, where a rank finds itself under its own number. A
 /// file system that the host mounts later still appears; what is mounted here appears nowhere else.
+/// Shared memory, semaphores and message queues of System V and POSIX are those of the grant, and
+/// the kernel removes them with its last process; limits of the host for them do not count in it.
 bool enter_own_mounts();
 
 }  // namespace muster::agent

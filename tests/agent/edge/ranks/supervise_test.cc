@@ -121,6 +121,15 @@ class Supervise : public testing::Test {
     return launch;
   }
 
+  /// Of the only one, once it has ended; -1 if the supervisor hung up before.
+  int code_of_the_rank() {
+    std::optional<SupervisorStatus> told = first_.hear();
+    while (told.has_value() && told->results.empty()) {
+      told = first_.hear();
+    }
+    return told.has_value() ? told->results.front().code : -1;
+  }
+
   std::string directory_;
   pid_t pid_ = 0;
   Fd pidfd_;
@@ -259,6 +268,16 @@ TEST_F(Supervise, WithoutTheMarkRanksAreKilledAndLostNotAskedToEnd) {
   EXPECT_TRUE(told->results[0].signalled_by_us);
   EXPECT_EQ(told->results[0].detail, "signalled: Is a directory");
   EXPECT_FALSE(std::filesystem::exists(asked));
+}
+
+TEST_F(Supervise, RanksHaveSharedMemoryOfTheirOwn) {
+  if (!can_make_pid_namespace(false)) {
+    GTEST_SKIP() << "namespaces are denied here";
+  }
+  start();
+  const std::string ours = std::filesystem::read_symlink("/proc/self/ns/ipc");
+  first_.say(order("[ \"$(readlink /proc/self/ns/ipc)\" != \"" + ours + "\" ]"));
+  EXPECT_EQ(code_of_the_rank(), 0);
 }
 
 /// A disk of its own below the supervisor, which can be filled up.
