@@ -1,9 +1,11 @@
 #include "agent/edge/ranks/supervise.h"
 
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +81,14 @@ RankPerson resolve(const RankUser& user) {
     return {std::nullopt, *std::move(why_not)};
   }
   return {*std::move(found), ""};
+}
+
+/// Keys of the session that started the agent, as tickets of root's are, would go on to ranks,
+/// whatever user they become: this process and its ranks have a keyring of the grant. Where keys
+/// are unknown or refused ranks reach none.
+bool leave_keyring() {
+  return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS ||
+         errno == EPERM;
 }
 
 /// Makes the room that the agent planned. Without the file of a plan there is no room.
@@ -164,6 +174,11 @@ int supervise_main(int argc, char** argv) {
   }
   if (!has_namespace) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  // The agent's own user loses nothing by its own keys when its quota of keyrings is used up.
+  if (!leave_keyring() && arguments->user.kind != RankUser::Kind::kAgent) {
+    log_failure("a keyring of its own: " + errno_text(errno));
+    _exit(1);
   }
   const bool has_own_proc = has_namespace && enter_own_mounts();
   RankPerson person = resolve(arguments->user);

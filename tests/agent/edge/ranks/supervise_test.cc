@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -280,6 +281,24 @@ TEST_F(Supervise, RanksHaveSharedMemoryOfTheirOwn) {
   EXPECT_EQ(code_of_the_rank(), 0);
 }
 
+/// The number of the key in the keyring of this session; -1 if it has none of that name.
+long key_of_session(const char* name) {
+  return syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", name, 0);
+}
+
+TEST_F(Supervise, RanksDoNotHaveTheKeysOfWhatStartedTheAgent) {
+  if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0) {
+    GTEST_SKIP() << "keys are denied here";
+  }
+  ASSERT_GE(syscall(SYS_add_key, "user", "muster-test", "x", 1, KEY_SPEC_SESSION_KEYRING), 0);
+  ASSERT_GE(key_of_session("muster-test"), 0);
+  start();
+  LaunchOrder launch = order("");
+  launch.argv = {"/proc/self/exe", "has-key", "muster-test"};
+  first_.say(launch);
+  EXPECT_EQ(code_of_the_rank(), 1);
+}
+
 /// A disk of its own below the supervisor, which can be filled up.
 class SuperviseOnAFullDisk : public Supervise {
  protected:
@@ -403,6 +422,9 @@ TEST_F(Supervise, AnUnwritableLogIsTheHostsFault) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "supervise") {
     return muster::agent::supervise_main(argc, argv);
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "has-key") {
+    return muster::agent::key_of_session(argv[2]) >= 0 ? 0 : 1;
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
