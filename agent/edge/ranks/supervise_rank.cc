@@ -1,10 +1,12 @@
 #include "agent/edge/ranks/supervise_rank.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +138,28 @@ bool dies_with(pid_t supervisor) {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == supervisor;
 }
 
+/// In a user namespace of its own this process may do there what root may, until it executes: look
+/// into its supervisor, too. Paths of a job are looked up without that.
+bool look_as_user() {
+  if (geteuid() == 0) {
+    return true;  // The ranks of an agent that shares root.
+  }
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (syscall(SYS_capget, &header, sets.data()) != 0) {
+    return false;
+  }
+  for (__user_cap_data_struct& set : sets) {
+    set.effective = 0;
+  }
+  return syscall(SYS_capset, &header, sets.data()) == 0;
+}
+
+/// From the directory of the grant, which "/proc/self/cwd" would lead to, to that of the job.
+bool enter_directory(const std::string& directory) {
+  return chdir("/") == 0 && chdir(directory.c_str()) == 0;
+}
+
 /// Execs the program. Returns only if that failed, or a step before it.
 Failure try_to_become(Program& program, const RankOutput& output, const RankBirth& birth,
                       pid_t supervisor) {
@@ -153,7 +177,10 @@ Failure try_to_become(Program& program, const RankOutput& output, const RankBirt
   if (birth.dies_with_parent && !dies_with(supervisor)) {
     _exit(kCannotExecute);
   }
-  if (chdir(program.directory.c_str()) != 0) {
+  if (!look_as_user()) {
+    return failure_of_user("of the agent", {DropStep::kCapabilities, errno});
+  }
+  if (!enter_directory(program.directory)) {
     return {Stage::kDirectory, errno, {}};
   }
   become_shell(program.shell);

@@ -4,6 +4,7 @@
 #include "agent/edge/ranks/supervise.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <linux/keyctl.h>
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -31,6 +33,17 @@ using namespace std::chrono_literals;  // NOLINT: literals only.
 using Phase = SupervisorStatus::Phase;
 
 constexpr Duration kPatience = 20s;
+constexpr uid_t kPlainUser = 65534;
+
+/// A supervisor of an agent that is not root.
+int supervise_plainly(int argc, char** argv) {
+  if (geteuid() == 0 &&
+      (setgroups(0, nullptr) != 0 || setresgid(kPlainUser, kPlainUser, kPlainUser) != 0 ||
+       setresuid(kPlainUser, kPlainUser, kPlainUser) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0)) {
+    return 1;
+  }
+  return supervise_main(argc, argv);
+}
 
 /// An agent's end of a connection.
 struct Agent {
@@ -74,14 +87,14 @@ class Supervise : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  void start(Duration hold = 1min) {
+  void start(Duration hold = 1min, const char* verb = "supervise") {
     int ends[2] = {-1, -1};
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     first_.socket = Fd(ends[0]);
     const Fd theirs(ends[1]);
 
     std::vector<std::string> words = {
-        "muster", "supervise", directory_, "3", std::to_string(hold.count()), "-", "agent", ""};
+        "muster", verb, directory_, "3", std::to_string(hold.count()), "-", "agent", ""};
     std::vector<char*> argv;
     for (std::string& word : words) {
       argv.push_back(word.data());
@@ -299,6 +312,25 @@ TEST_F(Supervise, RanksDoNotHaveTheKeysOfWhatStartedTheAgent) {
   EXPECT_EQ(code_of_the_rank(), 1);
 }
 
+TEST_F(Supervise, TheDirectoryOfAJobLeadsToNoDirectoryOfItsGrant) {
+  start();
+  LaunchOrder launch = order("[ \"$(pwd -P)\" = / ]");
+  launch.directory = "/proc/self/cwd";
+  first_.say(launch);
+  EXPECT_EQ(code_of_the_rank(), 0);
+}
+
+TEST_F(Supervise, TheDirectoryOfAJobLeadsToNoDirectoryOfASupervisorWithoutRights) {
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(directory_.c_str(), kPlainUser, kPlainUser), 0);
+  }
+  start(1min, "supervise-plainly");
+  LaunchOrder launch = order("exit 0");
+  launch.directory = "/proc/1/cwd";
+  first_.say(launch);
+  EXPECT_EQ(code_of_the_rank(), 126) << "it went into " << directory_;
+}
+
 /// A disk of its own below the supervisor, which can be filled up.
 class SuperviseOnAFullDisk : public Supervise {
  protected:
@@ -422,6 +454,9 @@ TEST_F(Supervise, AnUnwritableLogIsTheHostsFault) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "supervise") {
     return muster::agent::supervise_main(argc, argv);
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "supervise-plainly") {
+    return muster::agent::supervise_plainly(argc, argv);
   }
   if (argc > 2 && std::string_view(argv[1]) == "has-key") {
     return muster::agent::key_of_session(argv[2]) >= 0 ? 0 : 1;
