@@ -24,6 +24,7 @@ TARGETS = {
     "core": ["bench_core"],
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
+    "escapes": ["muster", "fake_nvml_new"],
     "xids": ["bench_xids"],
     "openb": ["bench_openb"],
     "quorum": ["bench_quorum"],

@@ -24,8 +24,8 @@ AT_NUMBER, AT_MACHINE, AT_FIRST = 0, 4, 16
 MACHINES = {"x86_64": (0xC000003E, {
     "fchown": 93, "setuid": 105, "getgroups": 115, "setgroups": 116, "setresuid": 117,
     "getresuid": 118, "setresgid": 119, "getresgid": 120, "capget": 125, "capset": 126,
-    "prctl": 157}), "aarch64": (0xC00000B7, {
-        "fchown": 55, "capget": 90, "capset": 91, "setuid": 146, "setresuid": 147,
+    "prctl": 157, "unshare": 272}), "aarch64": (0xC00000B7, {
+        "fchown": 55, "capget": 90, "capset": 91, "unshare": 97, "setuid": 146, "setresuid": 147,
         "getresuid": 148, "setresgid": 149, "getresgid": 150, "getgroups": 158, "setgroups": 159,
         "prctl": 167})}
 
