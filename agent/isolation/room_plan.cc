@@ -11,9 +11,12 @@ namespace {
 
 using Kind = RoomStep::Kind;
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr char kTmp[] = "/tmp";
 constexpr std::uint64_t kMegabyte = 1U << 20;
+constexpr std::uint64_t kMilliPerCpu = 1000;
+constexpr std::uint64_t kWeightMin = 1;
+constexpr std::uint64_t kWeightMax = 10000;
 /// Nodes and links of /dev take no pages, and files of it would be a leak.
 constexpr std::uint64_t kDevBytes = 64U << 10;
 constexpr std::uint32_t kOpenToAll = 01777;
@@ -36,6 +39,11 @@ std::string name_in_dev(const std::string& path) {
   return path.substr(std::min(path.size(), std::string("/dev").size()));
 }
 
+std::string size_text(std::uint64_t bytes) {
+  return bytes % kMegabyte == 0 ? std::to_string(bytes / kMegabyte) + " MiB"
+                                : std::to_string(bytes / 1024) + " KiB";
+}
+
 bool is_below(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.size() > folder.size() && path.starts_with(folder) &&
          path[folder.size()] == '/';
@@ -54,8 +62,10 @@ class Planner {
       }
     }
     add_group();
+    add_fallbacks();
     add_mounts();
     say_lacking();
+    say_held();
     return std::move(plan_);
   }
 
@@ -77,7 +87,68 @@ class Planner {
     if (host_.abilities.has(Ability::kDevices)) {
       add(Kind::kDevices, group + "/ranks").devices = allowed_devices();
     }
+    add_limits(group);
     add(Kind::kRanks, group + "/ranks");
+  }
+
+  /// The weight counts among grants, and the rest holds ranks alone: a supervisor has to live on.
+  void add_limits(const std::string& group) {
+    const std::string ranks = group + "/ranks";
+    std::string controllers;
+    for (const auto& [ability, names] : {std::pair{Ability::kMemory, "+memory"},
+                                         {Ability::kCpu, "+cpu +cpuset"},
+                                         {Ability::kPids, "+pids"}}) {
+      if (is_by_group(ability)) {
+        controllers += (controllers.empty() ? "" : " ") + std::string(names);
+      }
+    }
+    if (controllers.empty()) {
+      return;
+    }
+    add(Kind::kControl, group + "/cgroup.subtree_control", controllers);
+    if (is_by_group(Ability::kMemory) && request_.memory_mb != 0) {
+      add(Kind::kControl, ranks + "/memory.max", std::to_string(memory_bytes()));
+      add(Kind::kControl, ranks + "/memory.swap.max", "0").may_lack = true;
+      add(Kind::kControl, ranks + "/memory.oom.group", "1");
+    }
+    if (is_by_group(Ability::kCpu)) {
+      if (request_.milli_cpus != 0) {
+        add(Kind::kControl, group + "/cpu.weight", std::to_string(weight()));
+      }
+      if (!request_.cpus.empty()) {
+        add(Kind::kControl, ranks + "/cpuset.cpus", encode_cpu_list(request_.cpus));
+      }
+    }
+    if (is_by_group(Ability::kPids)) {
+      add(Kind::kControl, ranks + "/pids.max", std::to_string(processes()));
+    }
+  }
+
+  void add_fallbacks() {
+    if (!is_by_group(Ability::kCpu) && !request_.cpus.empty()) {
+      add(Kind::kAffinity, "", encode_cpu_list(request_.cpus));
+    }
+    if (!is_by_group(Ability::kMemory) && request_.memory_mb != 0) {
+      add(Kind::kWatchMemory, "").bytes = memory_bytes();
+    }
+    if (!is_by_group(Ability::kPids)) {
+      add(Kind::kWatchProcesses, "").bytes = processes();
+    }
+  }
+
+  bool is_by_group(Ability ability) const {
+    return !host_.group_root.empty() && host_.abilities.has(ability);
+  }
+
+  std::uint64_t memory_bytes() const { return request_.memory_mb * kMegabyte; }
+
+  std::uint64_t processes() const {
+    return host_.processes_base + request_.milli_cpus * kProcessesPerCpu / kMilliPerCpu;
+  }
+
+  /// The kernel's default of 100 is one CPU.
+  std::uint64_t weight() const {
+    return std::clamp<std::uint64_t>(request_.milli_cpus / 10, kWeightMin, kWeightMax);
   }
 
   std::vector<DeviceNumber> allowed_devices() const {
@@ -177,6 +248,25 @@ class Planner {
     }
   }
 
+  void say_held() {
+    static constexpr char kGroup[] = ", by control group";
+    static constexpr char kEachLook[] = " each 250 ms";
+    std::string& held = plan_.held;
+    held =
+        request_.memory_mb == 0
+            ? "memory not limited"
+            : "memory " + size_text(memory_bytes()) +
+                  (is_by_group(Ability::kMemory) ? kGroup : ", watched" + std::string(kEachLook));
+    held += request_.cpus.empty() ? "; processors shared"
+                                  : "; processors " + encode_cpu_list(request_.cpus) +
+                                        (is_by_group(Ability::kCpu) ? kGroup : ", by affinity");
+    held += "; processes " + std::to_string(processes()) +
+            (is_by_group(Ability::kPids) ? kGroup : ", counted" + std::string(kEachLook));
+    held += is_by_group(Ability::kDevices)          ? "; devices by control group"
+            : host_.abilities.has(Ability::kMounts) ? "; devices by /dev alone"
+                                                    : "; devices not held";
+  }
+
   const RoomRequest& request_;
   const RoomHost& host_;
   std::vector<DeviceNode> gpus_;
@@ -186,11 +276,6 @@ class Planner {
 std::string text_of(const DeviceNumber& number) {
   return std::to_string(number.major) + ":" +
          (number.minor.has_value() ? std::to_string(*number.minor) : "*");
-}
-
-std::string size_text(std::uint64_t bytes) {
-  return bytes % kMegabyte == 0 ? std::to_string(bytes / kMegabyte) + " MiB"
-                                : std::to_string(bytes / 1024) + " KiB";
 }
 
 void write(gossip::Encoder& out, const RoomStep& step) {
@@ -206,7 +291,7 @@ void write(gossip::Encoder& out, const RoomStep& step) {
 
 RoomStep read_step(gossip::Reader in) {
   RoomStep step;
-  step.kind = static_cast<Kind>(in.u64_at_most(static_cast<std::uint64_t>(Kind::kShow)));
+  step.kind = static_cast<Kind>(in.u64_at_most(static_cast<std::uint64_t>(Kind::kWatchProcesses)));
   step.at = in.text(kRoomPathBytesMax);
   step.what = in.text(kRoomPathBytesMax);
   step.bytes = in.u64();
@@ -260,16 +345,23 @@ std::string text_of(const RoomStep& step) {
       return "start ranks in " + step.at;
     case Kind::kShow:
       return "show " + step.at + "/" + step.what + " if the user of the ranks reaches it";
+    case Kind::kAffinity:
+      return "start ranks on processors " + step.what;
+    case Kind::kWatchMemory:
+      return "end the grant above " + size_text(step.bytes) + " of memory";
+    case Kind::kWatchProcesses:
+      return "end the grant above " + std::to_string(step.bytes) + " processes";
   }
   return "";
 }
 
 std::string encode(const RoomPlan& plan) {
   gossip::Encoder out;
-  out.array(3).u64(kVersion).text(plan.lacking).array(plan.steps.size());
+  out.array(4).u64(kVersion).text(plan.lacking).array(plan.steps.size());
   for (const RoomStep& step : plan.steps) {
     write(out, step);
   }
+  out.text(plan.held);
   return out.take();
 }
 
@@ -286,6 +378,7 @@ std::optional<RoomPlan> decode_room_plan(std::string_view bytes) {
   while (steps.ok() && steps.left() > 0) {
     plan.steps.push_back(read_step(steps.array()));
   }
+  plan.held = in.text();
   return in.ok() && version == kVersion ? std::optional(std::move(plan)) : std::nullopt;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/isolation/abilities.h"
+#include "agent/isolation/cpu_list.h"
 
 namespace muster::agent {
 
@@ -23,6 +24,11 @@ inline constexpr std::size_t kRoomPathBytesMax = 4096;
 /// In the directory of the grant: the plan, and the place where its /dev grows.
 inline constexpr char kRoomFile[] = "room";
 inline constexpr char kRoomStage[] = "room.dev";
+/// Processes and threads of a grant, by default: so many, and more for each CPU that it was given.
+/// Lower: programs of many threads fail. Higher: a program that forks without end takes longer to
+/// be stopped, and more of the numbers of the host (pid_max, usually 32,768 or 4 million).
+inline constexpr std::uint64_t kProcessesBase = 4096;
+inline constexpr std::uint64_t kProcessesPerCpu = 1024;
 
 /// A character device.
 struct DeviceNumber {
@@ -44,6 +50,8 @@ struct RoomRequest {
   std::uint64_t memory_mb = 0;    ///< Of all ranks together; 0 = not limited.
   std::string directory;          ///< Where the ranks start.
   bool are_agents_own = false;    ///< They run as the user of the agent.
+  std::uint64_t milli_cpus = 0;   ///< Thousandths of a CPU, of all ranks together; 0 = not said.
+  CpuList cpus{};                 ///< Theirs alone (choose_cpus()); empty = they share.
   bool operator==(const RoomRequest&) const = default;
 };
 
@@ -57,6 +65,8 @@ struct RoomHost {
   std::map<std::string, DeviceNode> gpus;  ///< By uuid.
   bool are_simulated = true;       ///< GPUs have no nodes. Else one that is not in `gpus` is gone.
   std::vector<DeviceNode> shared;  ///< The nodes for all ranks: nvidiactl, RDMA, `room_devices`.
+  std::map<std::string, std::uint32_t> numa_nodes{};  ///< Of GPUs that have one, by uuid.
+  std::uint64_t processes_base = kProcessesBase;
   bool operator==(const RoomHost&) const = default;
 };
 
@@ -64,7 +74,7 @@ struct RoomStep {
   /// The numbers stand in files of grants: never reused.
   enum class Kind : std::uint8_t {
     kGroup = 0,    ///< Make the control group `at`.
-    kControl = 1,  ///< Write `what` into the file `at` of a control group.
+    kControl = 1,  ///< Write `what` into the file `at` of a control group; it may lack.
     kDevices = 2,  ///< Ranks of the control group `at` open no character devices but `devices`.
     kTmpfs = 3,    ///< An empty file system at `at`, of at most `bytes`, with `mode`.
     kBind = 4,  ///< The file or folder of `what`, as it was before the first step, appears at `at`.
@@ -74,13 +84,17 @@ struct RoomStep {
     kJoin = 8,       ///< The supervisor goes into the control group `at`.
     kRanks = 9,      ///< Each rank begins in the control group `at`.
     kShow = 10,      ///< The folder `what` of the host's /tmp appears at its place in the new one.
+    // For hosts without such a control group.
+    kAffinity = 11,        ///< Each rank begins on the processors `what`.
+    kWatchMemory = 12,     ///< The supervisor ends a grant that uses more than `bytes`.
+    kWatchProcesses = 13,  ///< The supervisor ends a grant of more than `bytes` processes.
   };
   Kind kind{};
   std::string at{};
   std::string what{};
   std::uint64_t bytes = 0;
   std::uint32_t mode = 0;
-  bool may_lack = false;  ///< kBind, kTmpfs: what is not there is left out.
+  bool may_lack = false;  ///< kBind, kTmpfs, kControl: what is not there is left out.
   std::vector<DeviceNumber> devices{};
   bool operator==(const RoomStep&) const = default;
 };
@@ -89,6 +103,8 @@ struct RoomPlan {
   std::vector<RoomStep> steps;
   /// The abilities that the host lacks, for people; "" = it has all.
   std::string lacking;
+  /// For people, what holds the ranks to each share: "memory 64 MiB, watched each 250 ms; ...".
+  std::string held{};
   bool operator==(const RoomPlan&) const = default;
 };
 
@@ -99,8 +115,8 @@ RoomPlan plan_of_room(const RoomRequest& request, const RoomHost& host);
 /// A line a step, for `muster show JOB --room`.
 std::string text_of(const RoomStep& step);
 
-/// The file "room" of a grant: [version, lacking, [steps]]. An unknown kind of step refuses the
-/// whole plan: a room without it would be another room.
+/// The file "room" of a grant: [version, lacking, [steps], held]. An unknown kind of step refuses
+/// the whole plan: a room without it would be another room.
 std::string encode(const RoomPlan& plan);
 std::optional<RoomPlan> decode_room_plan(std::string_view bytes);
 

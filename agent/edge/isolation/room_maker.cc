@@ -61,6 +61,15 @@ bool mount_terminals(const RoomStep& step) {
                                         "newinstance,ptmxmode=0666,mode=0620") == 0;
 }
 
+bool control(const RoomStep& step) {
+  const Fd file(open(step.at.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    return step.may_lack && errno == ENOENT;
+  }
+  return write(file.get(), step.what.data(), step.what.size()) ==
+         static_cast<ssize_t>(step.what.size());
+}
+
 bool make_place(const RoomStep& step, bool is_folder) {
   if (is_folder) {
     return make_folders(step.at);
@@ -129,12 +138,9 @@ Status RoomMaker::carry_out(const RoomStep& step, const Fd& source) {
       return bind(step, source);
     case Kind::kShow:
       return shown_.show();
-    case Kind::kControl: {
-      const Fd file(open(step.at.c_str(), O_WRONLY | O_CLOEXEC));
-      is_done = file.is_open() && write(file.get(), step.what.data(), step.what.size()) ==
-                                      static_cast<ssize_t>(step.what.size());
+    case Kind::kControl:
+      is_done = control(step);
       break;
-    }
     case Kind::kRanks:
       group_of_ranks_ = Fd(open((step.at + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
       is_done = group_of_ranks_.is_open();
@@ -150,6 +156,11 @@ Status RoomMaker::carry_out(const RoomStep& step, const Fd& source) {
       break;
     case Kind::kMove:
       is_done = mount(step.what.c_str(), step.at.c_str(), nullptr, MS_MOVE, nullptr) == 0;
+      break;
+    case Kind::kAffinity:
+    case Kind::kWatchMemory:
+    case Kind::kWatchProcesses:
+      is_done = true;  // By the supervisor, when ranks begin and while they run.
       break;
   }
   return is_done ? ok() : failed(step);

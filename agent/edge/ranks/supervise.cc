@@ -92,7 +92,7 @@ bool leave_keyring() {
 }
 
 /// Makes the room that the agent planned. Without the file of a plan there is no room.
-bool make_room(RoomMaker& maker, const RankPerson& person) {
+bool make_room(RoomMaker& maker, const RankPerson& person, RoomLimits& limits) {
   const std::optional<std::string> bytes = read_file(kRoomFile);
   if (!bytes.has_value()) {
     return errno == ENOENT;
@@ -102,6 +102,7 @@ bool make_room(RoomMaker& maker, const RankPerson& person) {
     log_failure("the plan of its room is damaged, or of another version");
     return false;
   }
+  limits = limits_of(*plan);
   const Status made = maker.make(*plan, person.identity);
   if (!made) {
     log_failure(made.error().text);
@@ -183,11 +184,13 @@ int supervise_main(int argc, char** argv) {
   const bool has_own_proc = has_namespace && enter_own_mounts();
   RankPerson person = resolve(arguments->user);
   RoomMaker maker(has_own_proc);
-  if (person.refusal.empty() && !make_room(maker, person)) {
+  RoomLimits limits;
+  if (person.refusal.empty() && !make_room(maker, person, limits)) {
     _exit(1);
   }
   Supervisor supervisor(arguments->socket, arguments->hold,
-                        {has_namespace, has_own_proc, maker.group_of_ranks()}, std::move(person));
+                        {has_namespace, has_own_proc, maker.group_of_ranks(), std::move(limits)},
+                        std::move(person));
   if (!supervisor.open(arguments->listen_address)) {
     _exit(1);
   }

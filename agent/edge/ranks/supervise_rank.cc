@@ -33,7 +33,7 @@ constexpr int kNotFound = 127;
 /// Of a path, so that what is wrong with it still fits into the detail.
 constexpr std::size_t kDirectoryBytesShown = 64;
 
-enum class Stage : int { kOutput = 0, kUser = 1, kDirectory = 2, kExec = 3, kGroup = 4 };
+enum class Stage : int { kOutput = 0, kUser = 1, kDirectory = 2, kExec = 3, kGroup = 4, kCpus = 5 };
 
 /// Another host, or this one at another time, may well execute the same command.
 bool is_shortage(int code) {
@@ -133,6 +133,13 @@ bool join(int group) {
   return group < 0 || write(group, "0", 1) == 1;
 }
 
+/// Each processor of the mask that the supervisor may not use is left out; one has to be left.
+bool stay_on(const ProcessorMask& processors) {
+  return processors.empty() ||
+         syscall(SYS_sched_setaffinity, 0, processors.size() * sizeof(unsigned long),
+                 processors.data()) == 0;
+}
+
 /// A change of the user forgets the request, and a parent that died before it sends no signal.
 bool dies_with(pid_t supervisor) {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == supervisor;
@@ -169,6 +176,9 @@ Failure try_to_become(Program& program, const RankOutput& output, const RankBirt
   if (!join(birth.group)) {
     return {Stage::kGroup, errno, {}};
   }
+  if (!stay_on(birth.processors)) {
+    return {Stage::kCpus, errno, {}};
+  }
   if (birth.identity.has_value()) {
     if (const std::optional<DropFailure> failed = drop_to(*birth.identity, birth.calls)) {
       return failure_of_user(birth.identity->name, *failed);
@@ -200,6 +210,16 @@ Failure try_to_become(Program& program, const RankOutput& output, const RankBirt
 }
 
 }  // namespace
+
+ProcessorMask mask_of(const CpuList& cpus) {
+  static constexpr std::uint32_t kBits = sizeof(unsigned long) * CHAR_BIT;
+  ProcessorMask mask;
+  for (const std::uint32_t cpu : cpus) {
+    mask.resize(std::max<std::size_t>(mask.size(), cpu / kBits + 1));
+    mask[cpu / kBits] |= 1UL << (cpu % kBits);
+  }
+  return mask;
+}
 
 void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, const RankBirth& birth) {
   result_.rank = plan.rank;
@@ -246,6 +266,10 @@ void SupervisedRank::start(const RankPlan& plan, const LaunchOrder& order, const
   }
 }
 
+void SupervisedRank::explain(const std::string& why) {
+  result_.detail = result_.detail.empty() ? why : result_.detail;
+}
+
 void SupervisedRank::mark_lost(const std::string& why) {
   lost_because_ = why;
 }
@@ -258,7 +282,8 @@ void SupervisedRank::on_exec_decided() {
     return;
   }
   const bool is_hosts = failure.stage == Stage::kOutput || failure.stage == Stage::kUser ||
-                        failure.stage == Stage::kGroup || is_shortage(failure.code);
+                        failure.stage == Stage::kGroup || failure.stage == Stage::kCpus ||
+                        is_shortage(failure.code);
   const bool is_absent = failure.stage == Stage::kExec && failure.code == ENOENT;
   const int code = is_hosts ? kHostFault : is_absent ? kNotFound : kCannotExecute;
   switch (failure.stage) {
@@ -268,6 +293,10 @@ void SupervisedRank::on_exec_decided() {
     case Stage::kGroup:
       end(RankResult::Kind::kNotStarted, code,
           "enter the control group: " + errno_text(failure.code));
+      return;
+    case Stage::kCpus:
+      end(RankResult::Kind::kNotStarted, code,
+          "stay on its processors: " + errno_text(failure.code));
       return;
     case Stage::kDirectory:
       end(RankResult::Kind::kNotStarted, code,

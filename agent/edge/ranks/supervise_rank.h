@@ -7,13 +7,20 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/ranks/rank_identity.h"
 #include "agent/edge/ranks/rank_output.h"
+#include "agent/isolation/cpu_list.h"
 
 namespace muster::agent {
+
+/// Processors as sched_setaffinity() takes them, a bit each. Empty = those of the supervisor.
+using ProcessorMask = std::vector<unsigned long>;
+inline const ProcessorMask kEverywhere;
+ProcessorMask mask_of(const CpuList& cpus);
 
 /// The way in which the child of a supervisor becomes a rank.
 struct RankBirth {
@@ -21,6 +28,7 @@ struct RankBirth {
   bool dies_with_parent = false;                ///< Where no PID namespace does it.
   const DropCalls& calls = kernel_calls();      ///< By which it becomes `identity`.
   int group = -1;                               ///< RoomMaker::group_of_ranks()
+  const ProcessorMask& processors = kEverywhere;
 };
 
 class SupervisedRank {
@@ -37,6 +45,8 @@ class SupervisedRank {
   void on_exec_decided();
   /// `status`: as waitpid() gave it.
   void on_exit(int status);
+  /// Why it ended, for people, unless that is known better; `why` may be empty.
+  void explain(const std::string& why);
   /// To be called before TERM is sent: its exit status proves nothing any more.
   void mark_signalled() { result_.signalled_by_us = true; }
   /// Beside mark_signalled(): however it ends now, its end is told as lost.

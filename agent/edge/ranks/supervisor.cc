@@ -33,10 +33,11 @@ bool is_good(const Status& status) {
 }  // namespace
 
 Supervisor::Supervisor(int agent_socket, Duration hold, SupervisorSpace space, RankPerson person)
-    : space_(space),
+    : space_(std::move(space)),
       person_(std::move(person)),
-      processes_(space.has_namespace),
+      processes_(space_.has_namespace),
       timer_(boot_now() + hold),
+      watch_(space_.limits, space_.has_own_proc),
       agent_(agent_socket) {}
 
 bool Supervisor::open(const std::string& listen_address) {
@@ -75,7 +76,7 @@ bool Supervisor::is_watching_hold() const {
 void Supervisor::run() {
   tell();
   while (true) {
-    timer_.arm(is_watching_hold(), agent_.turn_at());
+    timer_.arm(is_watching_hold(), std::min(agent_.turn_at(), watch_.next_look()));
     std::vector<pollfd> set = poll_set();
     if (poll(set.data(), set.size(), -1) < 0 && errno != EINTR) {
       log_failure("poll: " + errno_text(errno));
@@ -112,6 +113,11 @@ void Supervisor::on_time() {
     processes_.kill();
     timer_.kill_at(space_.has_namespace ? kNever : now + kKillRound);
   }
+  // No mark of a signal is needed: no program ends well by KILL.
+  if (watch_.must_end(now)) {
+    processes_.kill();
+    timer_.kill_at(space_.has_namespace ? kNever : now + kKillRound);
+  }
   if (!timer_.is_over(now) || phase_ == Phase::kStopping) {
     return;
   }
@@ -138,10 +144,12 @@ void Supervisor::obey(const LaunchOrder& order) {
   is_keep_ = order.keep_when_isolated;
   grace_ = order.grace;
   timer_.prolong(order.hold_until);
+  const ProcessorMask processors = mask_of(watch_.affinity());
+  watch_.begin(boot_now());
   for (const RankPlan& plan : order.ranks) {
-    ranks_.emplace_back().start(
-        plan, order,
-        {person_.identity, !space_.has_namespace, kernel_calls(), space_.group_of_ranks});
+    ranks_.emplace_back().start(plan, order,
+                                {person_.identity, !space_.has_namespace, kernel_calls(),
+                                 space_.group_of_ranks, processors});
     if (ranks_.back().has_ended()) {
       evidence_.add(ranks_.back().result());
     }
@@ -199,6 +207,9 @@ void Supervisor::reap() {
       continue;
     }
     rank->on_exit(status);
+    if (!rank->result().is_success()) {
+      rank->explain(watch_.why_ended());
+    }
     evidence_.add(rank->result());
   }
   is_empty_ = pid < 0 && errno == ECHILD;

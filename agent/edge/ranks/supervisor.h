@@ -23,6 +23,7 @@
 #include "agent/edge/ranks/agent_line.h"
 #include "agent/edge/ranks/exit_evidence.h"
 #include "agent/edge/ranks/grant_processes.h"
+#include "agent/edge/ranks/grant_watch.h"
 #include "agent/edge/ranks/hold_timer.h"
 #include "agent/edge/ranks/master_port.h"
 #include "agent/edge/ranks/supervise_rank.h"
@@ -34,6 +35,7 @@ struct SupervisorSpace {
   bool has_namespace = false;  ///< It is PID 1 of a PID namespace.
   bool has_own_proc = false;   ///< /proc here is that of this namespace.
   int group_of_ranks = -1;     ///< RoomMaker::group_of_ranks()
+  RoomLimits limits{};         ///< Of its room.
 };
 
 /// The user that ranks become. Without an identity and a refusal they run as this process does.
@@ -78,6 +80,7 @@ class Supervisor {
   MasterPort master_;
   Fd signals_;
   HoldTimer timer_;
+  GrantWatch watch_;
   AgentLine agent_;
   std::list<SupervisedRank> ranks_;
   ExitEvidence evidence_;

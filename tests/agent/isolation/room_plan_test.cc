@@ -60,6 +60,8 @@ TEST(RoomPlan, HoldsRanksToTheirOwnGpus) {
                 "of devices allow 1:3 1:5 1:7 1:8 1:9 5:0 5:2 136:* 195:1 195:255 in "
                 "/cg/muster/1.7/ranks",
                 "start ranks in /cg/muster/1.7/ranks",
+                "end the grant above 64 MiB of memory",
+                "end the grant above 4096 processes",
                 "mount an empty room.dev of 64 KiB",
                 "show /dev/null as room.dev/null",
                 "show /dev/zero as room.dev/zero",
@@ -81,6 +83,9 @@ TEST(RoomPlan, HoldsRanksToTheirOwnGpus) {
                 "mount an empty /run/user of 64 KiB",
                 "mount an empty /var/lib/muster of 64 KiB"}));
   EXPECT_EQ(plan.lacking, "memory, cpu, pids");
+  EXPECT_EQ(plan.held,
+            "memory 64 MiB, watched each 250 ms; processors shared; processes 4096, counted each "
+            "250 ms; devices by control group");
 }
 
 TEST(RoomPlan, AGpuWithoutItsNodeIsARefusalAndOthersMayLack) {
@@ -108,8 +113,10 @@ TEST(RoomPlan, AHostThatCanDoLessMakesALesserRoomAndSaysSo) {
   RoomHost bare = host_with({});
   bare.group_root = "";
   const RoomPlan plan = plan_of_room(request(), bare);
-  EXPECT_TRUE(plan.steps.empty());
+  EXPECT_EQ(lines_of(plan), (std::vector<std::string>{"end the grant above 64 MiB of memory",
+                                                      "end the grant above 4096 processes"}));
   EXPECT_EQ(plan.lacking, "memory, cpu, pids, devices, mounts");
+  EXPECT_TRUE(plan.held.ends_with("; devices not held")) << plan.held;
 }
 
 TEST(RoomPlan, WithoutALimitOfMemoryTmpHasHalfOfTheHosts) {
@@ -181,7 +188,7 @@ TEST(RoomPlan, AFileOfAnotherVersionOrShapeIsRefused) {
   std::string bytes = encode(plan_of_room(request(), host_with({Ability::kMounts})));
   EXPECT_FALSE(decode_room_plan(bytes.substr(0, bytes.size() - 1)).has_value());
   EXPECT_FALSE(decode_room_plan("").has_value());
-  bytes[1] = 2;  // The version, behind the head of the array.
+  bytes[1] = 3;  // The version, behind the head of the array.
   EXPECT_FALSE(decode_room_plan(bytes).has_value());
 }
 

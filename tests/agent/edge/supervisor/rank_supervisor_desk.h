@@ -63,6 +63,7 @@ class RankSupervisor : public ::testing::Test {
     options.reserve = reserve_;
     options.address = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
     options.users = users_;
+    options.room = room_;
     agent_ = std::make_unique<RankSupervisors>(options);
     ASSERT_TRUE(agent_->adopt());
   }
@@ -102,7 +103,7 @@ class RankSupervisor : public ::testing::Test {
   }
 
   void prepare(Duration hold = std::chrono::minutes(1)) {
-    agent_->carry_out(Prepare{token_, true, hold, user_});
+    agent_->carry_out(Prepare{token_, true, hold, user_, share_});
     const auto prepared = wait_for<SupervisorPrepared>();
     ASSERT_TRUE(prepared.has_value());
     master_ = prepared->master;
@@ -116,6 +117,7 @@ class RankSupervisor : public ::testing::Test {
     launch.record.spec.command.directory = directory_;
     launch.record.spec.limits.grace = grace_;
     launch.record.spec.command.shell = shell_;
+    launch.member = share_;
     launch.member.host = kHost;
     for (std::uint32_t i = 0; i < ranks; ++i) {
       launch.member.gpus.push_back({"GPU-" + std::to_string(i), 0});
@@ -187,6 +189,8 @@ class RankSupervisor : public ::testing::Test {
   DiskReserve reserve_;
   RankUserRule users_{.is_shared = true};
   std::string user_;  ///< Of the job.
+  RoomHost room_;
+  scheduler::Member share_;  ///< Of the host, beside its GPUs.
   Token token_{1, 42};
   Duration hold_ = std::chrono::minutes(1);
   Duration grace_ = std::chrono::milliseconds(200);
