@@ -21,7 +21,7 @@
 #include "agent/edge/grant/child_spawn.h"
 #include "agent/edge/inheritance.h"
 #include "agent/edge/isolation/control_group.h"
-#include "agent/edge/supervisor/grant_room.h"
+#include "agent/edge/isolation/machine_cores.h"
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
 #include "agent/edge/supervisor/token_name.h"
 #include "gossip/edge/boot_clock.h"
@@ -97,7 +97,8 @@ bool has_dropped(const std::optional<SupervisorStatus>& before, std::uint32_t ra
 RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
     : options_(std::move(options)),
       check_(options_.data_directory, options_.reserve, options_.trial_pause),
-      kept_(options_.data_directory + "/grants", options_.kept) {}
+      kept_(options_.data_directory + "/grants", options_.kept),
+      rooms_(options_.room, cores_of_machine()) {}
 
 RankSupervisors::~RankSupervisors() {
   reap_children();
@@ -146,6 +147,7 @@ void RankSupervisors::adopt_one(Token token) {
   Handle& handle = handles_[token];
   handle.token = token;
   handle.phase = HandlePhase::kFound;
+  rooms_.found(token, directory_of(token));
   handle.answer_by = boot_now() + kSupervisorPatience;
   for (int i = 0; i < kConnectTries && !connect_to(handle); ++i) {
     const bool is_deaf = errno == EAGAIN;  // It listens, but its backlog is full.
@@ -259,6 +261,7 @@ void RankSupervisors::carry(const Prepare& command) {
 /// No rank runs, and the job is not to blame.
 void RankSupervisors::fail_launch(Token token, const std::string& why) {
   check_.failed(boot_now(), why);
+  rooms_.gone(token);
   remove_group_of_grant(options_.room.group_root + "/" + token.text());  // The next try makes one.
   if (is_trial(token)) {
     std::error_code ignored;
@@ -273,7 +276,7 @@ Status RankSupervisors::spawn(const Prepare& command, const RankUser& user, Hand
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error{ErrorCode::kIo, directory + ": " + errno_text(errno)};
   }
-  if (Status written = write_room(command, user, options_.room, directory); !written) {
+  if (Status written = rooms_.write(command, user, directory); !written) {
     return written;
   }
   int ends[2] = {-1, -1};
@@ -553,6 +556,7 @@ void RankSupervisors::on_dead(Handle& handle) {
     inputs_.emplace_back(SupervisorGone{token, evidence_of(token)});
   }
   handles_.erase(token);
+  rooms_.gone(token);
 }
 
 std::optional<std::vector<RankResult>> RankSupervisors::evidence_of(Token token) const {

@@ -15,6 +15,7 @@
 
 #include "agent/edge/grant/rank_user.h"
 #include "agent/edge/grant/supervise_protocol.h"
+#include "agent/edge/supervisor/grant_rooms.h"
 #include "agent/edge/supervisor/handle_life.h"
 #include "agent/edge/supervisor/kept_grants.h"
 #include "agent/edge/supervisor/launch_check.h"
@@ -41,7 +42,7 @@ struct RankSupervisorsOptions {
   bool expects_namespaces = false;
   Duration trial_pause = kTrialPause;
   RankUserRule users{};  ///< The jobs that are taken. The default takes no job.
-  RoomHost room{};       ///< For the rooms of ranks. The default makes no step.
+  RoomHost room{};       ///< For the rooms of ranks. The default limits them alone.
 };
 
 class RankSupervisors {
@@ -62,7 +63,7 @@ class RankSupervisors {
   void carry_out(const SupervisorCommand& command, const std::vector<std::string>& hosts = {});
 
   /// The rooms of later grants are made from this.
-  void hold_to(const RoomHost& room) { options_.room = room; }
+  void hold_to(const RoomHost& room) { rooms_.hold_to(room); }
 
   /// Output of what ended is kept by this rule from now on.
   void keep(const OutputRule& rule) { kept_.keep(rule); }
@@ -129,6 +130,7 @@ class RankSupervisors {
   std::set<std::string_view> told_;  ///< Events that are told once.
   LaunchCheck check_;
   KeptGrants kept_;
+  GrantRooms rooms_;
   std::vector<GangAgentInput> inputs_;
   std::vector<Event> events_;
 };

@@ -1,5 +1,6 @@
 #include "agent/edge/supervisor/rank_supervisor_launch.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -57,6 +58,15 @@ void add_gang(Environment& environment, const Launch& launch,
   environment["MUSTER_HOSTS"] = joined(hosts);
 }
 
+/// A library that finds all processors of the host would start as many threads in each rank.
+void add_threads(Environment& environment, const scheduler::Member& member) {
+  const std::uint32_t ranks = std::max(1U, member.rank_count());
+  if (member.cpus != 0) {
+    environment.try_emplace("OMP_NUM_THREADS",
+                            std::to_string(std::max(1U, member.cpus / scheduler::kOneCpu / ranks)));
+  }
+}
+
 }  // namespace
 
 LaunchOrder order_of(const Launch& launch, const std::vector<std::string>& hosts) {
@@ -69,6 +79,7 @@ LaunchOrder order_of(const Launch& launch, const std::vector<std::string>& hosts
   order.shell = launch.record.spec.command.shell;
   Environment environment = base_environment(launch.record.spec);
   add_gang(environment, launch, hosts);
+  add_threads(environment, launch.member);
   for (const char* own : {"RANK", "LOCAL_RANK"}) {
     environment.erase(own);
   }

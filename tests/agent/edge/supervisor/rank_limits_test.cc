@@ -1,6 +1,8 @@
 // Real ranks that pass a limit, where no control group holds them: the whole grant ends, and its
 // results say by what. Ranks within their limits run to their end.
 
+#include <sched.h>
+
 #include <filesystem>
 
 #include "tests/agent/edge/supervisor/rank_supervisor_desk.h"
@@ -94,6 +96,20 @@ TEST_F(RankLimits, AKillBySomebodyElseIsNoLimit) {
   const RankResult result = result_of("kill -9 $$");
   EXPECT_TRUE(is_killed(result)) << result.code;
   EXPECT_EQ(result.detail, "");
+}
+
+TEST_F(RankLimits, RanksStayOnTheProcessorsOfTheirGrant) {
+  share_.cpus = 1000;
+  restart();
+  cpu_set_t here;
+  ASSERT_EQ(sched_getaffinity(0, sizeof here, &here), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &here)) {
+    ++first;
+  }
+  run("sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status; echo $OMP_NUM_THREADS", 2);
+  ASSERT_EQ(results().size(), 2U);
+  EXPECT_EQ(log(1), std::to_string(first) + "\n1\n");
 }
 
 }  // namespace
