@@ -169,13 +169,19 @@ void HostHardware::take_view() {
 /// runs without the GPU that it was given.
 void HostHardware::note_nodes(const MachineReading& machine) {
   std::map<std::string, DeviceNode> nodes;  // A number may name another GPU by now.
+  std::map<std::string, std::uint32_t> numa_nodes;
   for (const GpuReading& gpu : machine.gpus) {
     if (!gpu.uuid.empty() && gpu.minor.has_value()) {
       nodes[gpu.uuid] = gpu_node(*gpu.minor);
     }
+    if (!gpu.uuid.empty() && gpu.numa_node.has_value()) {
+      numa_nodes[gpu.uuid] = *gpu.numa_node;
+    }
   }
-  has_new_room_ = has_new_room_ || room_.are_simulated || nodes != room_.gpus;
+  has_new_room_ =
+      has_new_room_ || room_.are_simulated || nodes != room_.gpus || numa_nodes != room_.numa_nodes;
   room_.are_simulated = false;
+  room_.numa_nodes = std::move(numa_nodes);
   room_.gpus = std::move(nodes);
 }
 
