@@ -70,6 +70,7 @@ void GangAgent::tick(Instant now) {
   if (hello_exchange_.is_refused()) {
     return;
   }
+  withhold_ended(latest_);
   grants_.tick(latest_, out_);
   stuck_.give_up_orphans(latest_, grants_, inventory_.gpus, out_);
   grants_.advance(latest_, renewals_, out_);
@@ -147,7 +148,7 @@ void GangAgent::hear(Instant now, Input input) {
           [&](SupervisorAdopted& adopted) { on_adopted(now, adopted); },
           [&](SupervisorSilent& silent) { on_silent(now, silent.token); },
           [&](SupervisorGone& gone) { on_gone(std::move(gone)); },
-          [&](SupervisorsScanned&) { on_scanned(); },
+          [&](SupervisorsScanned&) { on_scanned(now); },
           [&](SupervisorPrepared& prepared) { on_prepared(now, prepared); },
           [&](LaunchFailed& failed) { grants_.on_launch_failed(failed, out_); },
           [&](RanksStarted& started) { grants_.on_ranks_started(started.token, out_); },
@@ -157,6 +158,7 @@ void GangAgent::hear(Instant now, Input input) {
             out_.emit(Severity::kWarn, "output_dropped", dropped.token, text_of(dropped));
           },
           [&](InventoryChanged& changed) { on_inventory(now, std::move(changed.inventory)); },
+          [&](const GpusCleaned& cleaned) { on_cleaned(cleaned.uuids); },
           [&](ShortageChanged& changed) { on_shortage(std::move(changed.shortage)); },
       },
       input);
@@ -192,9 +194,44 @@ void GangAgent::on_gone(SupervisorGone input) {
   grants_.on_gone(*grant, std::move(input.results), scanned_, out_);
 }
 
-void GangAgent::on_scanned() {
+void GangAgent::on_scanned(Instant now) {
   scanned_ = true;
   grants_.on_scanned(out_);
+  withhold_idle(now, inventory_.gpus);
+}
+
+/// An earlier life of this agent, or a stranger, may have left something on GPUs without a grant.
+void GangAgent::withhold_idle(Instant now, const std::vector<std::string>& uuids) {
+  if (!scanned_ || !inventory_.are_watched) {
+    return;
+  }
+  const std::set<std::string> held = grants_.held();
+  for (const std::string& uuid : uuids) {
+    if (!held.contains(uuid)) {
+      stuck_.add_dirty(now, uuid, Token(), out_);
+    }
+  }
+}
+
+/// Ranks are gone: what they left on their GPUs is not known yet.
+void GangAgent::withhold_ended(Instant now) {
+  for (const Token token : out_.take_ended()) {
+    const Grant* grant = grants_.find(token);
+    if (grant == nullptr || !inventory_.are_watched) {
+      continue;
+    }
+    for (const scheduler::GpuSlot& place : grants_.member_of(*grant).gpus) {
+      stuck_.add_dirty(now, place.uuid.text(), token, out_);
+      hello_exchange_.content_changed(now);
+    }
+  }
+  grants_.note_dirty(stuck_.dirty());
+}
+
+void GangAgent::on_cleaned(const std::vector<std::string>& uuids) {
+  for (const std::string& uuid : uuids) {
+    stuck_.on_cleaned(uuid);
+  }
 }
 
 void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
@@ -219,7 +256,15 @@ void GangAgent::on_inventory(Instant now, Inventory inventory) {
   if (inventory_ == inventory) {
     return;
   }
+  std::vector<std::string> unseen;  // Those that nobody looked at until now.
+  for (const std::string& uuid : inventory.gpus) {
+    const auto& known = inventory_.gpus;
+    if (!inventory_.are_watched || std::find(known.begin(), known.end(), uuid) == known.end()) {
+      unseen.push_back(uuid);
+    }
+  }
   inventory_ = std::move(inventory);
+  withhold_idle(now, unseen);
   hello_exchange_.want_hello(now);
 }
 
@@ -353,7 +398,7 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
         inventory_.gpus.end()) {
       return "gpu missing";
     }
-    if (stuck_.is_orphans_gpu(place.uuid.text())) {
+    if (stuck_.is_orphans_gpu(place.uuid.text()) || stuck_.is_dirty(place.uuid.text())) {
       return "gpu withheld";  // The leader decided before our hello told it.
     }
   }

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,8 @@ class GangAgent {
   const std::string& shortage() const { return shortage_; }
   /// The GPUs that hello offers: those of the inventory whose fence is known.
   std::vector<std::string> offered_gpus() const;
+  /// The GPUs of grants that are neither ABORTED nor ENDED.
+  std::set<std::string> held_gpus() const { return grants_.held(); }
   /// The grants that are not forgotten, by token.
   std::vector<GrantView> grants() const;
   /// For checkers: the nonces of renewals that are not answered yet.
@@ -82,7 +85,10 @@ class GangAgent {
   void on_adopted(Instant now, const SupervisorAdopted& input);
   void on_silent(Instant now, Token token);
   void on_gone(SupervisorGone input);
-  void on_scanned();
+  void on_scanned(Instant now);
+  void on_cleaned(const std::vector<std::string>& uuids);
+  void withhold_idle(Instant now, const std::vector<std::string>& uuids);
+  void withhold_ended(Instant now);
   void on_prepared(Instant now, const SupervisorPrepared& input);
   void on_ranks_ended(AllRanksEnded input);
   void on_inventory(Instant now, Inventory inventory);

@@ -44,6 +44,8 @@ struct Inventory {
   std::uint64_t memory_mb = 0;
   bool has_namespaces = true;      ///< Probed at the start, or shown by a supervisor since.
   scheduler::HostTraits traits{};  ///< With the islands of all of its GPUs.
+  /// The GPUs can be looked at: after ranks, and at the start, each is withheld until GpusCleaned.
+  bool are_watched = false;
   bool operator==(const Inventory&) const = default;
 };
 
@@ -146,6 +148,11 @@ struct OutputDropped {
 struct InventoryChanged {
   Inventory inventory;
 };
+/// GPUs that were handed out as GpuToClean have been seen clean. Those of one look come together:
+/// each change costs a hello.
+struct GpusCleaned {
+  std::vector<std::string> uuids;
+};
 /// The reason, for people, that this host can start no grant now; "" = it can.
 struct ShortageChanged {
   std::string shortage;
@@ -155,7 +162,7 @@ using GangAgentInput =
     std::variant<LeaderMessage, LeaderChanged, EpochObeyed, LeaveBegun, Persisted,
                  SupervisorAdopted, SupervisorSilent, SupervisorGone, SupervisorsScanned,
                  SupervisorPrepared, LaunchFailed, RanksStarted, RankFailedEarly, AllRanksEnded,
-                 OutputDropped, InventoryChanged, ShortageChanged>;
+                 OutputDropped, InventoryChanged, GpusCleaned, ShortageChanged>;
 
 // ---- outputs ----
 
@@ -204,10 +211,18 @@ struct Forget {
 };
 using SupervisorCommand = std::variant<Prepare, Launch, Terminate, RenewHold, Forget>;
 
+/// A GPU that is withheld until it has been seen clean; GpusCleaned answers.
+struct GpuToClean {
+  std::string uuid;
+  Token token;  ///< Of the grant whose ranks had it last; zero = not known.
+  bool operator==(const GpuToClean&) const = default;
+};
+
 struct GangAgentOutput {
   std::vector<AgentSend> messages;
   std::vector<AgentPersist> persists;
   std::vector<SupervisorCommand> commands;
+  std::vector<GpuToClean> to_clean;
   std::vector<Event> events;
   /// If not 0, the quorum refused this start: the agent restarts with this generation. GangAgent is
   /// silent from then on.

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent/gang/gang_interface.h"
 #include "crdt/disk/write_batch.h"
@@ -33,6 +35,10 @@ class GangOutbox {
   /// Returns the id of the write, which Persisted names; the first is 1.
   std::uint64_t persist(crdt::WriteBatch batch);
   void command(SupervisorCommand command) { output_.commands.push_back(std::move(command)); }
+  /// The grant has ended: from here on nobody knows whether its GPUs are clean.
+  void note_ended(Token token) { ended_.push_back(token); }
+  std::vector<Token> take_ended() { return std::exchange(ended_, {}); }
+  void clean(GpuToClean gpu) { output_.to_clean.push_back(std::move(gpu)); }
   /// Emits an event about `token`, unless that is zero; `detail` may be empty.
   void emit(Severity severity, std::string_view name, Token token, const std::string& detail = {});
   /// The quorum refuses this start: the agent has to start again with that generation.
@@ -50,6 +56,7 @@ class GangOutbox {
   Rng rng_;
   HostId leader_;
   std::uint64_t last_write_ = 0;
+  std::vector<Token> ended_;
   GangAgentOutput output_;
 };
 

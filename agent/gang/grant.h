@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "agent/gang/end_report.h"
 #include "agent/gang/grant_life.h"
@@ -45,6 +47,8 @@ struct Grant {
   bool is_silent = false;       ///< Its supervisor does not answer: ranks may run.
   Instant hold_until = kNever;  ///< kNever before the first Ready is sent.
   Instant stuck_at = kNever;    ///< The time from which a terminated grant counts as stuck.
+  /// Of an ended one: its GPUs that are not seen clean yet, sorted. Its Finish tells them.
+  std::vector<std::string> withheld{};
   gossip::Endpoint master;
   EndReport report;
 };

@@ -91,6 +91,7 @@ void GrantSteps::end(Grant& grant, std::vector<RankResult> results, GangOutbox& 
   grant.is_stuck = false;
   grant.is_silent = false;
   grant.report.stop();
+  out.note_ended(grant.record.token);
   out.emit(Severity::kInfo, "grant_ended", grant.record.token);
   store(grant, {}, out);
 }
@@ -105,7 +106,8 @@ void GrantSteps::end_all(Grant& grant, RankResult::Kind kind, const std::string&
 void GrantSteps::send_finish(Instant now, Grant& grant, GangOutbox& out) {
   const bool is_last = grant.state() == GrantState::kEnded;
   const Nonce nonce = out.send(scheduler::Finish{
-      grant.record.token, start_, is_last ? grant.record.results : grant.report.early(), is_last});
+      grant.record.token, start_, is_last ? grant.record.results : grant.report.early(), is_last,
+      is_last ? grant.withheld : std::vector<std::string>()});
   if (is_last) {
     grant.report.last_sent(nonce);
   } else {

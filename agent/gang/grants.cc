@@ -56,6 +56,18 @@ bool Grants::are_settled() const {
   });
 }
 
+std::set<std::string> Grants::held() const {
+  std::set<std::string> uuids;
+  for (const auto& [token, grant] : grants_) {
+    for (const scheduler::GpuSlot& place : member_of(grant).gpus) {
+      if (grant.is_live()) {
+        uuids.insert(place.uuid.text());
+      }
+    }
+  }
+  return uuids;
+}
+
 std::vector<scheduler::GrantReport> Grants::reports(std::uint64_t epoch) const {
   std::vector<scheduler::GrantReport> reports;
   for (const auto& [token, grant] : grants_) {
@@ -208,6 +220,21 @@ void Grants::kill(Instant now, Token token, GangOutbox& out) {
     steps_.abort(*grant, "over in the log", out);
   }
   forget(token, out);
+}
+
+void Grants::note_dirty(const std::set<std::string>& uuids) {
+  for (auto& [token, grant] : grants_) {
+    grant.withheld.clear();
+    if (grant.state() != GrantState::kEnded || uuids.empty()) {
+      continue;
+    }
+    for (const scheduler::GpuSlot& place : member_of(grant).gpus) {
+      if (uuids.contains(place.uuid.text())) {
+        grant.withheld.push_back(place.uuid.text());
+      }
+    }
+    std::sort(grant.withheld.begin(), grant.withheld.end());
+  }
 }
 
 void Grants::restart_reports(Instant now) {

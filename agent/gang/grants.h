@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ class Grants {
   const scheduler::Member& member_of(const Grant& grant) const { return steps_.member_of(grant); }
   /// True if the end of every grant that is over is durable.
   bool are_settled() const;
+  /// The GPUs of grants that are neither ABORTED nor ENDED.
+  std::set<std::string> held() const;
   /// The reports of all grants in a hello of an agent that obeys `epoch`.
   std::vector<scheduler::GrantReport> reports(std::uint64_t epoch) const;
   /// The request to renew all holds.
@@ -61,6 +64,8 @@ class Grants {
   void on_stop(Instant now, Grant& grant, const scheduler::Stop& stop, GangOutbox& out);
   /// The grant is over in the log: it is forgotten as soon as no ranks are left.
   void kill(Instant now, Token token, GangOutbox& out);
+  /// Sets Grant::withheld of all that have ended to those of their GPUs that are not clean.
+  void note_dirty(const std::set<std::string>& uuids);
   /// Repeats every end that is not acknowledged at once, for another leader.
   void restart_reports(Instant now);
   /// False if it acknowledges no report of this agent.

@@ -42,6 +42,12 @@ class HelloExchange {
   void epoch_obeyed(Instant now, ClusterEpoch epoch);
   /// The content of hello has changed: it is due at `at`.
   void want_hello(Instant at);
+  /// The same at once if a hello without this change is under way; a later one has it anyway.
+  void content_changed(Instant now) {
+    if (!nonces_.is_empty()) {
+      want_hello(now);
+    }
+  }
   bool is_due(Instant now) const { return now >= hello_at_; }
   /// A hello was sent under `nonce`.
   void hello_sent(Instant now, Nonce nonce);

@@ -23,6 +23,7 @@ class RecentNonces {
   bool contains(Nonce nonce) const {
     return std::find(nonces_.begin(), nonces_.end(), nonce) != nonces_.end();
   }
+  bool is_empty() const { return nonces_.empty(); }
   void clear() { nonces_.clear(); }
 
  private:

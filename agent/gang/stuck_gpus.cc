@@ -28,6 +28,48 @@ bool StuckGpus::is_orphans_gpu(const std::string& uuid) const {
   });
 }
 
+void StuckGpus::add_dirty(Instant now, const std::string& uuid, Token token, GangOutbox& out) {
+  dirty_[uuid] = {token, false};
+  const auto place = std::lower_bound(withheld_.begin(), withheld_.end(), uuid);
+  if (place == withheld_.end() || *place != uuid) {
+    withheld_.insert(place, uuid);
+  }
+  recheck_at_ = std::min(recheck_at_, now + recheck_);
+  out.clean({uuid, token});
+}
+
+void StuckGpus::on_cleaned(const std::string& uuid) {
+  if (const auto found = dirty_.find(uuid); found != dirty_.end()) {
+    found->second.is_clean = true;
+  }
+}
+
+bool StuckGpus::is_dirty(const std::string& uuid) const {
+  const auto found = dirty_.find(uuid);
+  return found != dirty_.end() && !found->second.is_clean;
+}
+
+std::set<std::string> StuckGpus::dirty() const {
+  std::set<std::string> uuids;
+  for (const auto& [uuid, dirty] : dirty_) {
+    if (!dirty.is_clean) {
+      uuids.insert(uuid);
+    }
+  }
+  return uuids;
+}
+
+void StuckGpus::forget_clean(const Grants& grants) {
+  cleaned_.clear();
+  std::erase_if(dirty_, [&](const auto& entry) {
+    const bool is_over = entry.second.is_clean && grants.find(entry.second.token) == nullptr;
+    if (is_over) {
+      cleaned_.insert(entry.first);
+    }
+    return is_over;
+  });
+}
+
 void StuckGpus::give_up_orphans(Instant now, const Grants& grants,
                                 const std::vector<std::string>& all_gpus, GangOutbox& out) {
   if (now < orphans_until_) {
@@ -50,6 +92,7 @@ void StuckGpus::give_up_orphans(Instant now, const Grants& grants,
 /// The look is repeated: a supervisor that was not reached, or an observation that crossed our
 /// hello in the leader's log, must not keep GPUs out of use until the next boot.
 bool StuckGpus::watch(Instant now, const Grants& grants, GangOutbox& out) {
+  forget_clean(grants);
   std::vector<std::string> stuck = uuids(grants);
   if (stuck == withheld_) {
     if (now < recheck_at_) {
@@ -69,6 +112,9 @@ bool StuckGpus::watch(Instant now, const Grants& grants, GangOutbox& out) {
 void StuckGpus::check_invariants() const {
   CHECK(orphans_.empty() || orphans_until_ != kNever);
   CHECK(withheld_.empty() || recheck_at_ != kNever);
+  for (const auto& [uuid, dirty] : dirty_) {
+    CHECK(std::binary_search(withheld_.begin(), withheld_.end(), uuid));
+  }
   for (const Token token : orphans_) {
     CHECK(!stuck_orphans_.contains(token));
   }
@@ -87,12 +133,17 @@ std::vector<std::string> StuckGpus::uuids(const Grants& grants) const {
   for (const auto& [token, held] : stuck_orphans_) {
     uuids.insert(held.begin(), held.end());
   }
+  for (const auto& [uuid, dirty] : dirty_) {
+    uuids.insert(uuid);
+  }
   return {uuids.begin(), uuids.end()};
 }
 
+/// A GPU after a grant is looked at as a matter of course: Cleanliness tells what it finds.
 void StuckGpus::tell_changes(const std::vector<std::string>& stuck, GangOutbox& out) const {
   for (const std::string& uuid : withheld_) {
-    if (!std::binary_search(stuck.begin(), stuck.end(), uuid)) {
+    const bool is_of_course = cleaned_.contains(uuid);
+    if (!is_of_course && !std::binary_search(stuck.begin(), stuck.end(), uuid)) {
       out.emit(Severity::kInfo, "gpu_offered_again", {}, uuid);
     }
   }

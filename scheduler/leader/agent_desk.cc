@@ -45,6 +45,17 @@ std::vector<RankResult> own_results(const Member& member, const std::vector<Rank
   return own;
 }
 
+/// Those of `uuids` that the member has, sorted.
+std::vector<std::string> own_gpus(const Member& member, const std::vector<std::string>& uuids) {
+  std::set<std::string> own;
+  for (const GpuSlot& gpu : member.gpus) {
+    if (std::find(uuids.begin(), uuids.end(), gpu.uuid.text()) != uuids.end()) {
+      own.insert(gpu.uuid.text());
+    }
+  }
+  return {own.begin(), own.end()};
+}
+
 /// An unkillable rank sits on these GPUs. The agent's hellos say when it is gone.
 void quarantine(const StepContext& step, Proposals& proposals, const HostId& from,
                 const MemberRecord& record) {
@@ -246,7 +257,8 @@ void AgentDesk::hear_finish(const StepContext& step, Proposals& proposals, Resen
   }
   finish_nonces_.insert_or_assign({MemberKey{finish.token, from}, finish.last}, caller.nonce);
   proposals.propose(step, entry::Finish{finish.token, from, finish.start,
-                                        own_results(record->member, finish.results), finish.last});
+                                        own_results(record->member, finish.results), finish.last,
+                                        own_gpus(record->member, finish.withheld)});
 }
 
 /// A Finish of an attempt that this log does not know: its end counts once it was adopted, and the
@@ -382,7 +394,7 @@ void AgentDesk::answer_hello(const StepContext& step, Proposals& proposals, Rese
   for (const GrantReport& grant : hello.grants) {
     if (grant.state == GrantState::kEnded) {
       hear_finish(step, proposals, resends, Caller{caller.host, Nonce()},
-                  Finish{grant.token, hello.start, grant.results, true});
+                  Finish{grant.token, hello.start, grant.results, true, hello.stuck});
     }
   }
 }

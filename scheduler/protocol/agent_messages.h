@@ -123,6 +123,8 @@ struct Finish {
   AgentStart start;
   std::vector<RankResult> results;  ///< One for each rank of this member, in rank order.
   bool last = true;                 ///< False: a first failure; other ranks of this host still run.
+  /// GPUs of this member, sorted, that the agent does not offer before it has seen them clean.
+  std::vector<std::string> withheld{};
   bool operator==(const Finish&) const = default;
 };
 /// The Finish is committed: the agent may forget the evidence.

@@ -184,10 +184,11 @@ entry::Stop read_stop_entry(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Finish& fact) {
-  Encoder& out = begin(header, EntryKind::kFinish, 6).token(fact.token).id(fact.host);
+  Encoder& out = begin(header, EntryKind::kFinish, 7).token(fact.token).id(fact.host);
   write(out, fact.start);
   write(out, fact.results);
   out.boolean(fact.last);
+  write(out, fact.withheld);
 }
 
 entry::Finish read_finish_entry(Reader& in) {
@@ -197,6 +198,7 @@ entry::Finish read_finish_entry(Reader& in) {
   fact.start = read_agent_start(in);
   fact.results = read_rank_results(in);
   fact.last = in.boolean();
+  fact.withheld = read_texts(in, kUuidBytesMax);
   return fact;
 }
 

@@ -199,8 +199,10 @@ struct Observe {
   Verdict verdict = Verdict::kAlive;
   Health health = Health::kHealthy;
   std::vector<std::string> unhealthy_gpus;  ///< Sorted.
-  std::vector<std::string> quarantined;     ///< Sorted uuids whose old ranks could not be killed.
-  std::string shortage{};                   ///< Why it is cordoned, for people.
+  /// Sorted uuids whose old ranks could not be killed. They join HostRecord::quarantined, which a
+  /// Register alone makes shorter.
+  std::vector<std::string> quarantined;
+  std::string shortage{};  ///< Why it is cordoned, for people.
   bool operator==(const Observe&) const = default;
 };
 /// Adds to the cluster time, which stands still without a leader.
@@ -240,6 +242,7 @@ struct Finish {
   AgentStart start;
   std::vector<RankResult> results;
   bool last = true;
+  std::vector<std::string> withheld{};  ///< Of this member. They join HostRecord::quarantined.
   bool operator==(const Finish&) const = default;
 };
 struct Abort {

@@ -92,6 +92,12 @@ void on_stop(Step& step, const entry::Stop& fact) {
 void on_finish(Step& step, const entry::Finish& fact) {
   const Outcome outcome =
       feed(step, fact.token, fact::Finish{fact.host, fact.start, fact.results, fact.last});
+  const bool has_freed =
+      std::find(outcome.freed.begin(), outcome.freed.end(), fact.host) != outcome.freed.end();
+  if (has_freed && !fact.withheld.empty() &&
+      step.books.hosts.withhold(fact.host, fact.start, fact.withheld)) {
+    step.result.hosts_changed.push_back(fact.host);
+  }
   if (outcome.edge == Edge::kFinishAfterExpire) {
     step.reject(ErrorCode::kConflict, "the host's share was over already");
   }

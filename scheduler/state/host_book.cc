@@ -29,6 +29,13 @@ void take_over(HostRecord& record, const entry::Register& fact) {
   record.quarantined = fact.stuck;
 }
 
+/// Adds to a sorted list.
+void join(std::vector<std::string>& sorted, const std::vector<std::string>& more) {
+  std::set<std::string> all(sorted.begin(), sorted.end());
+  all.insert(more.begin(), more.end());
+  sorted.assign(all.begin(), all.end());
+}
+
 /// Sets the verdict. The time of its change is for people.
 void set_verdict(HostRecord& record, Verdict verdict, std::int64_t unix_ms) {
   record.unix_ms = record.verdict == verdict ? record.unix_ms : unix_ms;
@@ -183,8 +190,18 @@ bool HostBook::on_observed(const entry::Observe& fact, std::int64_t unix_ms) {
     record.health = fact.health;
     record.shortage = fact.shortage;
     record.unhealthy_gpus = fact.unhealthy_gpus;
-    record.quarantined = fact.quarantined;
+    join(record.quarantined, fact.quarantined);
   });
+  return true;
+}
+
+bool HostBook::withhold(const HostId& id, const AgentStart& start,
+                        const std::vector<std::string>& uuids) {
+  const auto found = hosts_.find(id);
+  if (found == hosts_.end() || found->second.start != start) {
+    return false;
+  }
+  change(found->second, [&](HostRecord& record) { join(record.quarantined, uuids); });
   return true;
 }
 

@@ -52,6 +52,9 @@ class HostBook {
   RegisterEffect on_registered(const entry::Register& fact, std::int64_t unix_ms);
   /// False if no such host is registered.
   bool on_observed(const entry::Observe& fact, std::int64_t unix_ms);
+  /// Adds to the quarantined GPUs of the host. False, and no change, if another start of its agent
+  /// is registered by now, whose hello told all of them.
+  bool withhold(const HostId& id, const AgentStart& start, const std::vector<std::string>& uuids);
   /// Raises HostRecord::highest to `token`. Precondition: the host is registered.
   void raise_floor(const HostId& id, const Token& token);
   /// Precondition of both: the host is registered. `drain`: nullopt = it takes work again.

@@ -77,6 +77,7 @@ class GangAgentTest : public ::testing::Test {
     std::move(output.commands.begin(), output.commands.end(), std::back_inserter(out_.commands));
     std::move(output.persists.begin(), output.persists.end(), std::back_inserter(unsynced_));
     std::move(output.events.begin(), output.events.end(), std::back_inserter(out_.events));
+    std::move(output.to_clean.begin(), output.to_clean.end(), std::back_inserter(out_.to_clean));
     out_.ends = output.ends.empty() ? out_.ends : output.ends;
     if (output.raise_to != Generation()) {
       out_.raise_to = output.raise_to;
