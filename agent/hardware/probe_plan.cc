@@ -71,7 +71,8 @@ void ProbePlan::on(ProberAnswered& answered) {
   prober.give_up_at = kNever;
   failure_.clear();
   has_answered_ = true;
-  take(std::move(answered.reading), prober.kind == ProberKind::kAll && prober.pci_ids.empty());
+  take(prober.asked_at, std::move(answered.reading),
+       prober.kind == ProberKind::kAll && prober.pci_ids.empty());
   if (prober.kind == ProberKind::kOne) {
     kill(found->first, prober);
     return;
@@ -152,7 +153,7 @@ void ProbePlan::on(const ProberEnded& ended) {
 }
 
 /// The peers of a GPU that was read alone stay as they were.
-void ProbePlan::take(MachineReading reading, bool is_whole) {
+void ProbePlan::take(Instant began, MachineReading reading, bool is_whole) {
   static constexpr std::uint32_t kNoPlace = UINT32_MAX;
   std::vector<std::uint32_t> places;
   if (is_whole) {
@@ -187,9 +188,11 @@ void ProbePlan::take(MachineReading reading, bool is_whole) {
               [](const GpuPeer& a, const GpuPeer& b) { return a.index < b.index; });
     gpu.reading = std::move(reading.gpus[i]);
     gpu.reading.peers = std::move(peers);
+    gpu.began = began;
     gpu.retry_at = kNever;
     see(gpu, GpuSight::kRead);
   }
+  whole_began_ = is_whole ? began : whole_began_;
   reading.gpus.clear();
   head_ = std::move(reading);
   output_.has_changed = true;
@@ -281,6 +284,7 @@ void ProbePlan::keep_all() {
     if (prober.pci_ids != ids) {
       kill(found->first, prober);
     } else if (next_look_ <= now_) {
+      prober.asked_at = now_;
       prober.doubt_at = now_ + options_.patience;
       prober.give_up_at = prober.doubt_at;
       output_.orders.push_back(AskProber{found->first});
@@ -321,6 +325,7 @@ void ProbePlan::start(ProberKind kind, std::vector<std::string> pci_ids) {
   Prober prober;
   prober.kind = kind;
   prober.pci_ids = pci_ids;
+  prober.asked_at = now_;
   if (reads(kind)) {
     prober.doubt_at = now_ + options_.patience;
     prober.give_up_at = now_ + std::max(options_.patience, options_.start_patience);
@@ -434,6 +439,7 @@ ProbeView ProbePlan::view() const {
   for (const Gpu& gpu : gpus_) {
     view.machine.gpus.push_back(gpu.reading);
     view.sights.push_back(gpu.sight);
+    view.began.push_back(gpu.began);
     std::string& error = view.machine.gpus.back().error;
     if (gpu.sight == GpuSight::kHanging) {
       error = kHangs;
@@ -441,6 +447,7 @@ ProbeView ProbePlan::view() const {
       error = failure_.empty() ? kNoAnswer : failure_;
     }
   }
+  view.whole_began = whole_began_;
   view.has_answered = has_answered_;
   view.is_driver_stuck = is_stuck_;
   view.failure = failure_;

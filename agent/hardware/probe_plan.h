@@ -112,6 +112,11 @@ struct ProbeView {
   /// The last reading of each GPU. For one that is unknown or hanging, `error` says so.
   MachineReading machine;
   std::vector<GpuSight> sights;  ///< Of the GPUs of `machine`, in their order.
+  /// When the question was put that their last readings answer, in their order; kLongAgo = none was
+  /// answered yet.
+  std::vector<Instant> began;
+  /// The same of the last answer about all GPUs: one that it lacks is not there.
+  Instant whole_began = kLongAgo;
   bool has_answered = false;     ///< A look has been answered since the start.
   bool is_driver_stuck = false;  ///< No look is possible: too many probers are abandoned.
   std::string failure;           ///< For people: why no look is possible; "" = it is.
@@ -140,6 +145,7 @@ class ProbePlan {
   struct Prober {
     ProberKind kind{};
     std::vector<std::string> pci_ids;
+    Instant asked_at{};           ///< Of its last question.
     Instant doubt_at = kNever;    ///< Its GPUs are unknown from here on.
     Instant give_up_at = kNever;  ///< It is killed here.
     Instant killed_at = kNever;
@@ -148,6 +154,7 @@ class ProbePlan {
   struct Gpu {
     GpuReading reading;
     GpuSight sight = GpuSight::kUnknown;
+    Instant began = kLongAgo;
     Instant retry_at = kNever;  ///< Of a hanging one.
   };
   struct Backoff {
@@ -161,7 +168,7 @@ class ProbePlan {
   void on(const ProberReady& ready);
   void on(const ProberFailed& failed);
   void on(const ProberEnded& ended);
-  void take(MachineReading reading, bool is_whole);
+  void take(Instant began, MachineReading reading, bool is_whole);
   void doubt(Prober& prober);
   void give_up(std::uint64_t id, Prober& prober);
   void search();
@@ -188,6 +195,7 @@ class ProbePlan {
   std::deque<std::string> to_search_;  ///< GPUs to be looked at alone.
   Instant now_{};
   Instant next_look_{};
+  Instant whole_began_ = kLongAgo;
   Instant hurry_until_ = kLongAgo;
   Backoff all_;
   Backoff events_;

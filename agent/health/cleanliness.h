@@ -50,6 +50,7 @@ struct Holder {
   bool is_ours = false;  ///< It belongs to the grant that ended.
   std::string user;      ///< "" if unknown.
   std::string program;   ///< "" if unknown.
+  bool operator==(const Holder&) const = default;
 };
 /// A look at a GPU that was asked for, or at an idle one. An absent optional could not be read.
 struct Seen {

@@ -1,0 +1,252 @@
+#include "agent/health/host_gpus.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/base/check.h"
+#include "gossip/base/state_machine.h"
+#include "gossip/wire/wire.h"
+
+namespace muster::agent {
+
+static_assert(StateMachine<HostGpus>);
+
+namespace {
+
+constexpr std::uint64_t kHostGpusVersion = 1;
+constexpr std::size_t kHealthBytesMax = 1 << 20;
+constexpr std::uint64_t kLower = 16ULL << 20;  ///< Bytes.
+
+}  // namespace
+
+HostGpus::HostGpus(Instant now, const WallClock& clock, std::string boot_id,
+                   const std::string& record)
+    : HostGpus(now, clock, boot_id, recovered(now, clock, boot_id, record)) {}
+
+HostGpus::HostGpus(Instant now, const WallClock& clock, std::string boot_id, Recovered record)
+    : clock_(clock),
+      boot_id_(boot_id),
+      health_(now, std::move(boot_id), XidPolicy(), record.health),
+      cleanliness_(record.lowest),
+      kept_(std::move(record.health)),
+      kept_lowest_(std::move(record.lowest)) {
+  if (record.is_damaged) {
+    out_.events.push_back({Severity::kAlarm,
+                           "gpu_record_damaged",
+                           {{"hint", "masked GPUs are offered again: see `muster gpus`"}}});
+  }
+  drain(now);
+}
+
+/// [version, health, boot id, [uuid, bytes, ...]]: what a GPU uses when it is clean holds for a
+/// boot.
+HostGpus::Recovered HostGpus::recovered(Instant now, const WallClock& clock,
+                                        const std::string& boot_id, const std::string& record) {
+  if (record.empty()) {
+    return {};
+  }
+  const Result<gossip::Document> document = gossip::Document::parse(record);
+  if (!document) {
+    return {{}, {}, true};
+  }
+  gossip::Reader from = document->root();
+  const bool is_known = from.u64() == kHostGpusVersion;
+  auto health = decode_health_record(from.text(kHealthBytesMax), now, clock);
+  const bool is_this_boot = from.text(kReadingTextBytesMax) == boot_id && !boot_id.empty();
+  gossip::Reader lowest = from.array_at_most(2 * kGpusReadMax);
+  Recovered recovered;
+  while (lowest.ok() && lowest.left() > 0) {
+    const std::string uuid = lowest.text(kReadingTextBytesMax);
+    recovered.lowest[uuid] = lowest.u64();
+  }
+  if (!is_known || !from.ok() || !health.has_value()) {
+    return {{}, {}, true};
+  }
+  recovered.health = *std::move(health);
+  if (!is_this_boot) {
+    recovered.lowest.clear();
+  }
+  return recovered;
+}
+
+std::string HostGpus::record(Instant now) const {
+  gossip::Encoder to;
+  to.array(4).u64(kHostGpusVersion).text(encode(kept_, now, clock_)).text(boot_id_);
+  to.array(2 * cleanliness_.lowest().size());
+  for (const auto& [uuid, bytes] : cleanliness_.lowest()) {
+    to.text(uuid).u64(bytes);
+  }
+  return to.take();
+}
+
+void HostGpus::step(Instant now, Input input) {
+  std::visit([&](auto& each) { hear(now, each); }, input);
+  drain(now);
+}
+
+void HostGpus::tick(Instant now) {
+  health_.tick(now);
+  cleanliness_.tick(now);
+  drain(now);
+}
+
+Instant HostGpus::next_deadline() const {
+  return std::min(health_.next_deadline(), cleanliness_.next_deadline());
+}
+
+HostGpus::Output HostGpus::take_output() {
+  return std::exchange(out_, {});
+}
+
+bool HostGpus::is_well(const std::string& uuid) const {
+  const GpuState state = health_.state(uuid);
+  return state == GpuState::kOk || state == GpuState::kSuspect;
+}
+
+void HostGpus::hear(Instant now, gpus::Viewed& viewed) {
+  hear_sights(now, viewed.view);
+  hear_look(now, viewed.view);
+  for (clean::Seen& seen : viewed.seen) {
+    cleanliness_.step(now, std::move(seen));
+  }
+  for (clean::NotSeen& not_seen : viewed.not_seen) {
+    cleanliness_.step(now, std::move(not_seen));
+  }
+  reading_ = std::move(viewed.view.machine);
+}
+
+/// The facts that are none of a reading: no answer at all, and GPUs that hang.
+void HostGpus::hear_sights(Instant now, const ProbeView& view) {
+  health_.step(now, health::HostFact{HostCause::kDriverStuck,
+                                     view.is_driver_stuck
+                                         ? "processes that ask the driver hang and cannot be killed"
+                                         : ""});
+  bool is_unknown = !view.has_answered;
+  for (std::size_t i = 0; i < view.machine.gpus.size(); ++i) {
+    const std::string& uuid = view.machine.gpus[i].uuid;
+    is_unknown = is_unknown || view.sights[i] == GpuSight::kUnknown;
+    if (uuid.empty()) {
+      continue;
+    }
+    const bool hangs = view.sights[i] == GpuSight::kHanging;
+    if (hangs && hanging_.insert(uuid).second) {
+      health_.step(now, health::GpuHangs{uuid});
+    } else if (view.sights[i] == GpuSight::kRead && hanging_.erase(uuid) > 0) {
+      health_.step(now, health::GpuAnswers{uuid, view.began[i]});
+    }
+  }
+  if (is_unknown) {
+    health_.step(now, health::NoAnswer{});
+  }
+}
+
+void HostGpus::hear_look(Instant now, const ProbeView& view) {
+  health::Look look{kNever, view.whole_began > whole_look_, {}};
+  look.reading.driver = view.machine.driver;
+  look.reading.cuda = view.machine.cuda;
+  for (std::size_t i = 0; i < view.machine.gpus.size(); ++i) {
+    const GpuReading& gpu = view.machine.gpus[i];
+    Instant& last = looked_at_.try_emplace(gpu.pci_id, kLongAgo).first->second;
+    if (view.sights[i] == GpuSight::kRead && view.began[i] > last) {
+      last = view.began[i];
+      look.began = std::min(look.began, last);
+      look.reading.gpus.push_back(gpu);
+    }
+  }
+  if (looked_at_.size() > 2 * kGpusReadMax) {
+    looked_at_.clear();  // Addresses come and go: the next look of each counts.
+  }
+  if (look.is_whole) {
+    whole_look_ = view.whole_began;
+    look.began = std::min(look.began, whole_look_);
+  }
+  if (look.is_whole || !look.reading.gpus.empty()) {
+    health_.step(now, std::move(look));
+  }
+}
+
+void HostGpus::hear(Instant now, gpus::ToClean& gpu) {
+  if (last_.size() < kGpusReadMax || last_.contains(gpu.uuid)) {
+    last_[gpu.uuid] = gpu.token;
+  }
+  cleanliness_.step(now, clean::GrantEnded{std::move(gpu.uuid)});
+}
+
+void HostGpus::hear(Instant now, gpus::Offered& offered) {
+  health_.step(now, health::Registered{std::move(offered.uuids)});
+}
+
+/// A grant is never disturbed. What a dead grant left is disturbed: that is the purpose.
+void HostGpus::hear(Instant, gpus::Held& held) {
+  const auto ask = [&](std::set<std::string>& wanted, auto command) {
+    for (auto it = wanted.begin(); it != wanted.end();) {
+      if (held.uuids.contains(*it)) {
+        ++it;
+        continue;
+      }
+      command.uuid = *it;
+      out_.commands.push_back(command);
+      it = wanted.erase(it);
+    }
+  };
+  ask(resets_, gpus::ResetGpu{});
+  ask(checks_, gpus::CheckGpu{});
+}
+
+void HostGpus::hear(Instant now, health::Input& fact) {
+  if (const auto* ended = std::get_if<health::ResetEnded>(&fact);
+      ended != nullptr && ended->failure.empty()) {
+    cleanliness_.step(now, clean::WasReset{ended->uuid});
+  }
+  health_.step(now, std::move(fact));
+}
+
+void HostGpus::drain(Instant now) {
+  clean::Output clean = cleanliness_.take_output();
+  for (std::string& uuid : clean.looks) {
+    const auto last = last_.find(uuid);
+    const Token token = last == last_.end() ? Token() : last->second;
+    out_.commands.push_back(gpus::CleanLook{std::move(uuid), token});
+  }
+  for (clean::Kill& kill : clean.kills) {
+    out_.commands.push_back(gpus::KillHolder{std::move(kill.uuid), kill.pid});
+  }
+  for (clean::Cleaned& cleaned : clean.cleaned) {
+    last_.erase(cleaned.uuid);
+    out_.cleaned.push_back(std::move(cleaned.uuid));
+  }
+  resets_.insert(clean.leaked.begin(), clean.leaked.end());
+  std::move(clean.events.begin(), clean.events.end(), std::back_inserter(out_.events));
+
+  health::Output health = health_.take_output();
+  out_.has_changed = out_.has_changed || !health.changes.empty() || health.has_host_changed;
+  if (health.look_now) {
+    out_.commands.push_back(gpus::LookSoon{});
+  }
+  resets_.insert(health.resets.begin(), health.resets.end());
+  checks_.insert(health.checks.begin(), health.checks.end());
+  std::move(health.events.begin(), health.events.end(), std::back_inserter(out_.events));
+  if (health.record.has_value() || is_lowest_news()) {
+    kept_ = health.record.has_value() ? *std::move(health.record) : std::move(kept_);
+    kept_lowest_ = cleanliness_.lowest();
+    out_.record = record(now);
+  }
+}
+
+/// A smaller change is not worth a write.
+bool HostGpus::is_lowest_news() const {
+  const Cleanliness::Lowest& lowest = cleanliness_.lowest();
+  return lowest.size() != kept_lowest_.size() ||
+         std::any_of(lowest.begin(), lowest.end(), [&](const auto& each) {
+           const auto known = kept_lowest_.find(each.first);
+           return known == kept_lowest_.end() || each.second + kLower < known->second;
+         });
+}
+
+void HostGpus::check_invariants() const {
+  health_.check_invariants();
+  cleanliness_.check_invariants();
+  CHECK(last_.size() <= kGpusReadMax);
+}
+
+}  // namespace muster::agent
