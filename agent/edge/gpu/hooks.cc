@@ -1,0 +1,253 @@
+#include "agent/edge/gpu/hooks.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "agent/edge/own_path.h"
+
+namespace muster::agent {
+namespace {
+
+const char* folder_of(HookKind kind) {
+  return kind == HookKind::kHealth ? "health" : "reset";
+}
+
+std::string name_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+/// A group of its own, so that a hang is ended with all that it started. Negative: an errno.
+int spawn_hook(const std::string& path, int stream) {
+  static const std::string kPath =
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  std::string program = path;
+  std::string environment = kPath;
+  std::array<char*, 2> arguments{program.data(), nullptr};
+  std::array<char*, 2> variables{environment.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, stream, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, stream, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  pid_t pid = 0;
+  const int error =
+      posix_spawn(&pid, path.c_str(), &actions, &attributes, arguments.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? pid : -error;
+}
+
+/// Reaps it if it has ended.
+bool has_ended(const Fd& process, siginfo_t& how) {
+  return waitid(P_PIDFD, static_cast<id_t>(process.get()), &how, WEXITED | WNOHANG) == 0 &&
+         how.si_pid != 0;
+}
+
+/// One line of printable text.
+std::string verdict_of(const std::string& said) {
+  std::string line = said.substr(0, said.find('\n'));
+  line.resize(std::min(line.size(), Hooks::kVerdictBytesMax));
+  std::replace_if(
+      line.begin(), line.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+  return line;
+}
+
+}  // namespace
+
+Hooks::~Hooks() {
+  for (auto& [key, run] : runs_) {
+    kill(-run.pid, SIGKILL);
+  }
+}
+
+std::vector<std::string> Hooks::programs(HookKind kind) const {
+  std::vector<std::string> found;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory_ + "/" + folder_of(kind), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_numbered =
+        name.size() > 3 && isdigit(name[0]) != 0 && isdigit(name[1]) != 0 && name[2] == '-';
+    if (is_numbered && access(entry->path().c_str(), X_OK) == 0) {
+      found.push_back(entry->path().string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.resize(std::min(found.size(), kHooksMax));
+  return found;
+}
+
+void Hooks::start(Instant now, HookKind kind, const std::string& subject, std::string json) {
+  const Key key{kind, subject};
+  if (runs_.contains(key)) {
+    return;
+  }
+  if (runs_.size() + dying_.size() >= kRunsMax) {
+    results_.push_back({kind, subject, now, "too many hooks run already"});
+    return;
+  }
+  Run& run = runs_[key];
+  run.json = std::move(json);
+  run.began = now;
+  for (std::string& path : programs(kind)) {
+    run.left.push_back(std::move(path));
+  }
+  next(now, key, run);
+}
+
+void Hooks::next(Instant now, const Key& key, Run& run) {
+  if (run.left.empty()) {
+    return end(key, "");
+  }
+  run.program = std::move(run.left.front());
+  run.left.pop_front();
+  run.said.clear();
+  struct stat about {};
+  const bool may_others_write =
+      stat(run.program.c_str(), &about) != 0 || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  const Status own = check_own_path(run.program);
+  if (may_others_write || !own) {
+    return end(key, own ? "hook " + run.program + " may be written by others than its owner"
+                        : own.error().text);
+  }
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return end(key, "no socket for hook " + run.program + ": " + errno_text(errno));
+  }
+  run.output = Fd(ends[0]);
+  const Fd theirs(ends[1]);
+  fcntl(run.output.get(), F_SETFL, O_NONBLOCK);
+  const std::string line = run.json + "\n";  // Less than the buffer of a socket.
+  static_cast<void>(send(run.output.get(), line.data(), line.size(), MSG_NOSIGNAL));
+  shutdown(run.output.get(), SHUT_WR);
+  const int pid = spawn_hook(run.program, theirs.get());
+  run.pid = pid;
+  run.process = pid > 0 ? Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) : Fd();
+  if (!run.process.is_open()) {
+    return end(key, "hook " + run.program + ": " + errno_text(pid > 0 ? errno : -pid));
+  }
+  run.until = now + (key.first == HookKind::kHealth ? kHealthLimit : kResetLimit);
+}
+
+std::vector<int> Hooks::fds() const {
+  std::vector<int> fds;
+  for (const auto& [key, run] : runs_) {
+    if (run.output.is_open()) {
+      fds.push_back(run.output.get());
+    }
+    fds.push_back(run.process.get());
+  }
+  for (const Fd& process : dying_) {
+    fds.push_back(process.get());
+  }
+  return fds;
+}
+
+bool Hooks::owns(int fd) const {
+  const std::vector<int> own = fds();
+  return std::find(own.begin(), own.end(), fd) != own.end();
+}
+
+void Hooks::on_readable(Instant now, int fd) {
+  const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const auto& entry) {
+    return entry.second.output.get() == fd || entry.second.process.get() == fd;
+  });
+  if (found == runs_.end()) {
+    siginfo_t how{};
+    std::erase_if(
+        dying_, [&](const Fd& process) { return process.get() == fd && has_ended(process, how); });
+    return;
+  }
+  Run& run = found->second;
+  std::array<char, 4096> bytes{};
+  // A program that says more than its line goes on, and is not heard.
+  for (int reads = 0; run.output.is_open() && reads < 16; ++reads) {
+    const ssize_t size = read(run.output.get(), bytes.data(), bytes.size());
+    if (size <= 0) {
+      if (size == 0 || errno != EAGAIN) {
+        run.output.reset();
+      }
+      break;
+    }
+    const std::size_t room = kVerdictBytesMax - std::min(run.said.size(), kVerdictBytesMax);
+    run.said.append(bytes.data(), std::min(room, static_cast<std::size_t>(size)));
+  }
+  siginfo_t how{};
+  if (waitid(P_PIDFD, static_cast<id_t>(run.process.get()), &how, WEXITED | WNOHANG | WNOWAIT) !=
+          0 ||
+      how.si_pid == 0) {
+    return;
+  }
+  kill(-run.pid, SIGKILL);  // Before it is reaped: until then the number is that of its group.
+  static_cast<void>(has_ended(run.process, how));
+  run.process.reset();
+  run.output.reset();
+  const Key key = found->first;
+  if (how.si_code == CLD_EXITED && how.si_status == 0) {
+    return next(now, key, run);
+  }
+  const std::string verdict = verdict_of(run.said);
+  const std::string end_of = how.si_code == CLD_EXITED
+                                 ? "exit status " + std::to_string(how.si_status)
+                                 : "signal " + std::to_string(how.si_status);
+  end(key, "hook " + name_of(run.program) + ": " + (verdict.empty() ? end_of : verdict));
+}
+
+void Hooks::on_time(Instant now) {
+  std::vector<Key> late;
+  for (const auto& [key, run] : runs_) {
+    if (run.until <= now) {
+      late.push_back(key);
+    }
+  }
+  for (const Key& key : late) {
+    Run& run = runs_.at(key);
+    const std::string text = "hook " + name_of(run.program) + " did not end in time";
+    kill(-run.pid, SIGKILL);
+    dying_.push_back(std::move(run.process));
+    end(key, text);
+  }
+}
+
+Instant Hooks::next_deadline() const {
+  Instant next = kNever;
+  for (const auto& [key, run] : runs_) {
+    next = std::min(next, run.until);
+  }
+  return next;
+}
+
+void Hooks::end(const Key& key, std::string failure) {
+  const auto found = runs_.find(key);
+  results_.push_back({key.first, key.second, found->second.began, std::move(failure)});
+  runs_.erase(found);
+}
+
+std::vector<Hooks::Result> Hooks::take_results() {
+  return std::exchange(results_, {});
+}
+
+}  // namespace muster::agent
