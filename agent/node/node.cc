@@ -23,6 +23,11 @@ static_assert(StateMachine<Node>);
 /// Parts answer each other at most this many times within one step; more is a loop between them.
 constexpr int kPumpRoundsMax = 64;
 
+std::string value_of(const crdt::Records& records, std::string_view key) {
+  const auto found = records.find(std::string(key));
+  return found == records.end() ? std::string() : found->second;
+}
+
 }  // namespace
 
 Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now)
@@ -35,6 +40,8 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
              options_.credentials.signer),
       seat_(seat_options(options_), recovered.raft, rng.fork(), now),
       gang_agent_({}, identity_of(options_), recovered.id, inventory_of(options_), rng.fork(), now),
+      gpus_(now, WallClock(now, options_.unix_ms), options_.boot_id,
+            value_of(recovered.id, kGpusKey)),
       front_(rng.fork(), now),
       departure_(options_.self, IdWatch(options_.addresses.control, rng.fork())),
       epochs_(recovered.id, seat_.epoch(), rng, now),
@@ -50,7 +57,7 @@ Node::Node(NodeOptions options, const Recovered& recovered, Rng rng, Instant now
       on_row_changed(now, {host, static_cast<crdt::FieldId>(field)});
     }
   }
-  store_.step(now, capacity_field(options_, ""));
+  Waiting::show_offer(*this, now);
   store_.step(now, identity_field(options_, false));
   message_gate_.begin(now, options_.credentials, store_, outbox_);
   seat_.step(now, message_gate_.known_founders(members_.roll()));
@@ -103,12 +110,14 @@ void Node::step(Instant now, Input input) {
                  [&](HardwareChanged& each) {
                    options_.hardware.capacity = std::move(each.capacity);
                    options_.hardware.traits = std::move(each.traits);
+                   options_.hardware.are_watched = each.are_watched;
                    gang_agent_.step(now, InventoryChanged{inventory_of(options_)});
-                   store_.step(now, capacity_field(options_, gang_agent_.shortage()));
+                   Waiting::show_offer(*this, now);
                  },
+                 [&](GpuFact& each) { gpus_.step(now, std::move(each.fact)); },
                  [&](SupervisorReport& each) {
                    gang_agent_.step(now, std::move(each.fact));
-                   store_.step(now, capacity_field(options_, gang_agent_.shortage()));
+                   Waiting::show_offer(*this, now);
                  },
              },
              input);
@@ -121,6 +130,7 @@ void Node::check_invariants() const {
   store_.check_invariants();
   seat_.check_invariants();
   gang_agent_.check_invariants();
+  gpus_.check_invariants();
 }
 
 void Node::on_received(Instant now, gossip::Received input) {
@@ -246,13 +256,14 @@ void Node::pump(Instant now) {
     const bool seated = drain_seat(now);
     const bool noted = Waiting::follow_notes(*this, now);
     const bool ran = drain_gang_agent(now);
+    const bool cleaned = Waiting::follow_gpus(*this, now);
     const bool carried = drain_contact(now);
     drain_id_watch(now);
     if (neighbours_.due(membership_) <= now) {
       neighbours_.choose(now, membership_, store_);
       continue;
     }
-    if (!stored && !judged && !seated && !noted && !ran && !carried) {
+    if (!stored && !judged && !seated && !noted && !ran && !cleaned && !carried) {
       store_.be_late(outbox_.lag());
       membership_.be_late(outbox_.lag());
       if (outbox_.is_reflex_news({store_.own_version().sequence, membership_.overlay_epoch(),
@@ -480,6 +491,9 @@ bool Node::drain_gang_agent(Instant now) {
   }
   for (SupervisorCommand& command : output.commands) {
     outbox_.command(std::move(command));
+  }
+  for (GpuToClean& gpu : output.to_clean) {
+    gpus_.step(now, gpus::ToClean{std::move(gpu.uuid), gpu.token});
   }
   outbox_.emit_all(std::move(output.events));
   if (!output.ends.empty()) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "agent/gang/gang_agent.h"
+#include "agent/health/host_gpus.h"
 #include "agent/node/client_front.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/leader_contact.h"
@@ -52,6 +53,7 @@ class Node {
   const crdt::HostStore& store() const { return store_; }
   const scheduler::QuorumSeat& seat() const { return seat_; }
   const GangAgent& gang_agent() const { return gang_agent_; }
+  const HostGpus& gpus() const { return gpus_; }
   const crdt::AddressBook& addresses() const { return hosts_.addresses(); }
   const Roll& roll() const { return members_.roll(); }
   const AuthorityBook& authority() const { return members_.authority(); }
@@ -111,6 +113,7 @@ class Node {
   crdt::HostStore store_;
   scheduler::QuorumSeat seat_;
   GangAgent gang_agent_;
+  HostGpus gpus_;
   ClientFront front_;
   Departure departure_;
   EpochWatch epochs_;

@@ -93,6 +93,43 @@ bool Node::Waiting::follow_notes(Node& node, Instant now) {
   return is_due && node.seat_.leads();
 }
 
+void Node::Waiting::show_offer(Node& node, Instant now) {
+  gpus::Offered offered;
+  for (const crdt::Gpu& gpu : node.options_.hardware.capacity.gpus) {
+    offered.uuids.push_back(gpu.uuid);
+  }
+  if (node.options_.hardware.are_watched) {
+    node.gpus_.step(now, std::move(offered));
+  }
+  node.store_.step(now, capacity_field(node.options_, node.gpus_, node.gang_agent_.shortage()));
+}
+
+bool Node::Waiting::follow_gpus(Node& node, Instant now) {
+  if (!node.options_.hardware.are_watched) {
+    return false;
+  }
+  if (node.gpus_.waits_for_idle()) {
+    node.gpus_.step(now, gpus::Held{node.gang_agent_.held_gpus()});
+  }
+  gpus::Output output = node.gpus_.take_output();
+  const bool is_any_clean = !output.cleaned.empty();
+  if (is_any_clean) {
+    node.gang_agent_.step(now, GpusCleaned{std::move(output.cleaned)});
+  }
+  for (gpus::Command& command : output.commands) {
+    node.outbox_.command(std::move(command));
+  }
+  if (output.record.has_value()) {
+    node.outbox_.write({WriteOwner::kNobody, 0}, crdt::Environment::kId,
+                       {{std::string(kGpusKey), std::move(output.record)}});
+  }
+  node.outbox_.emit_all(std::move(output.events));
+  if (output.has_changed) {
+    node.store_.step(now, capacity_field(node.options_, node.gpus_, node.gang_agent_.shortage()));
+  }
+  return output.has_changed || is_any_clean;
+}
+
 std::span<const Node::Waiting> Node::waiting() {
   static constexpr Waiting kWaiting[] = {
       {"membership", [](const Node& node) { return node.membership_.next_deadline(); },
@@ -122,6 +159,8 @@ std::span<const Node::Waiting> Node::waiting() {
        Waiting::show_hosts},
       {"gang_agent", [](const Node& node) { return node.gang_agent_.next_deadline(); },
        [](Node& node, Instant now) { node.gang_agent_.tick(now); }},
+      {"gpus", [](const Node& node) { return node.gpus_.next_deadline(); },
+       [](Node& node, Instant now) { node.gpus_.tick(now); }},
       {"relay", [](const Node& node) { return node.contact_.relay().next_deadline(); },
        [](Node& node, Instant now) { node.contact_.relay().tick(now); }},
       {"reach", [](const Node& node) { return node.contact_.reach().next_deadline(); },

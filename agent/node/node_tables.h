@@ -25,6 +25,10 @@ struct Node::Waiting {
   static void send_notes(Node& node, Instant now);
   /// Goes on as the log takes batches of this host. True if the seat may have output now.
   static bool follow_notes(Node& node, Instant now);
+  /// Publishes the offer of this host, as it is and as its GPUs are well.
+  static void show_offer(Node& node, Instant now);
+  /// Carries on what became of the GPUs of this host. True if other parts may have output now.
+  static bool follow_gpus(Node& node, Instant now);
 };
 
 struct Node::Hearing {

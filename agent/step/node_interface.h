@@ -16,6 +16,7 @@
 #include "agent/api/stats.h"
 #include "agent/front/asker.h"
 #include "agent/gang/gang_agent.h"
+#include "agent/health/host_gpus.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/host_state.h"
 #include "crdt/rows/row_check.h"
@@ -81,6 +82,7 @@ struct NodeHardware {
   scheduler::HostTraits traits;
   crdt::Capacity capacity;
   bool has_namespaces = true;  ///< Inventory::has_namespaces.
+  bool are_watched = false;    ///< Inventory::are_watched.
 };
 /// Limits that tests and the simulator set lower.
 struct NodeTuning {
@@ -137,6 +139,11 @@ struct OutputRuleSet {
 struct HardwareChanged {
   crdt::Capacity capacity;
   scheduler::HostTraits traits;
+  bool are_watched = false;  ///< Inventory::are_watched.
+};
+/// A fact about the GPUs of this host. HostGpus says what each means.
+struct GpuFact {
+  gpus::Input fact;
 };
 /// A piece of a rank's output: the answer to ReadOutput.
 struct OutputRead {
@@ -158,7 +165,7 @@ using RowsChecked = crdt::RowsChecked;
 using NodeInput =
     std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused, LeaveAsked,
                  StopAsked, WallClockSet, OutputRuleSet, OutputRead, StatsRead, SupervisorReport,
-                 RowsChecked, HardwareChanged>;
+                 RowsChecked, HardwareChanged, GpuFact>;
 
 // ---- outputs ----
 
@@ -183,6 +190,7 @@ struct NodeOutput {
   std::vector<gossip::TransportOutput> transport;
   std::vector<Persist> persists;
   std::vector<SupervisorCommand> supervisor;
+  std::vector<gpus::Command> gpus;
   std::vector<ReadOutput> reads;
   std::vector<ReadStats> stats_reads;
   /// Rows whose signatures the edge checks; RowsChecked answers, in any order. The next audit makes

@@ -80,6 +80,10 @@ void Outbox::command(SupervisorCommand command) {
   output_.supervisor.push_back(std::move(command));
 }
 
+void Outbox::command(gpus::Command command) {
+  output_.gpus.push_back(std::move(command));
+}
+
 void Outbox::check(crdt::RowsToCheck rows) {
   output_.checks.push_back(std::move(rows));
 }

@@ -73,6 +73,7 @@ class Outbox {
   PendingWrites& pending() { return pending_; }
   const PendingWrites& pending() const { return pending_; }
   void command(SupervisorCommand command);
+  void command(gpus::Command command);
   void read(ReadOutput question);
   void read(ReadStats question);
   void check(crdt::RowsToCheck rows);

@@ -27,6 +27,7 @@ Inventory inventory_of(const NodeOptions& options) {
   const crdt::Capacity& capacity = options.hardware.capacity;
   Inventory inventory;
   inventory.has_namespaces = options.hardware.has_namespaces;
+  inventory.are_watched = options.hardware.are_watched;
   inventory.traits = options.hardware.traits;
   inventory.gpu_type = capacity.gpu_type;
   inventory.cpus = capacity.cpus;
@@ -59,9 +60,15 @@ std::string own_row_question(HostId self) {
   return crdt::encode(question);
 }
 
-crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage) {
+crdt::Publish capacity_field(const NodeOptions& options, const HostGpus& gpus,
+                             const std::string& shortage) {
   crdt::Capacity capacity = options.hardware.capacity;
-  capacity.shortage = shortage;
+  for (crdt::Gpu& gpu : capacity.gpus) {
+    gpu.healthy = gpu.healthy && gpus.is_well(gpu.uuid);
+  }
+  const HostHealthInfo host = gpus.host();
+  capacity.cordoned = capacity.cordoned || host.is_cordoned;
+  capacity.shortage = shortage.empty() ? host.why : shortage;
   return {crdt::FieldId::kCapacity, crdt::encode(capacity), false};
 }
 

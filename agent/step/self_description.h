@@ -22,8 +22,10 @@ std::uint64_t founders_wanted(const NodeOptions& options);
 scheduler::SeatOptions seat_options(const NodeOptions& options);
 /// A message that asks a host for its copy of the row of `self`: a flood does not confirm arrival.
 std::string own_row_question(HostId self);
-/// The field of the own row with this host's offer. A host with a shortage takes no new grants.
-crdt::Publish capacity_field(const NodeOptions& options, const std::string& shortage);
+/// The field of the own row with this host's offer. A host with a shortage, or that is not well,
+/// takes no new grants.
+crdt::Publish capacity_field(const NodeOptions& options, const HostGpus& gpus,
+                             const std::string& shortage);
 /// The field of the own row with this host's identity. If `left`, the host leaves the cluster.
 crdt::Publish identity_field(const NodeOptions& options, bool left);
 

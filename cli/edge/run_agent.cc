@@ -29,6 +29,8 @@ int run_agent(const AgentOptions& options) {
   run.output_rule = output_rule(options);
   run.users = {options.users.is_shared, options.users.system_users, options.users.socket_group,
                options.users.audit_file};
+  run.hooks = options.hooks;
+  run.kernel_log = options.kernel_log;
   run.reread = [&options]() -> Result<agent::Reread> {
     const Result<AgentOptions> news = options.reread();
     if (!news) {

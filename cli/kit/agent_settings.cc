@@ -190,7 +190,8 @@ const std::vector<std::string>& agent_setting_names() {
       "rack",         "spine",      "labels",
       "log_json",     "log_level",  "log_file",
       "output_keep",  "output_max", "shared_user",
-      "socket_group", "audit_file", "system_users_may_run"};
+      "socket_group", "audit_file", "system_users_may_run",
+      "hooks",        "kernel_log"};
   return names;
 }
 
@@ -224,6 +225,8 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   read_output_rule(lookup, options);
   options.users.is_shared = lookup.truth("shared_user");
   options.users.system_users = parts_of(lookup.text("system_users_may_run"));
+  options.hooks = lookup.text("hooks", "/etc/muster/hooks.d");
+  options.kernel_log = lookup.text("kernel_log", "/dev/kmsg");
   if (const Status good = check_word_name(options.name, "host"); !good) {
     lookup.refuse(lookup.value("name", options.name), good);
   }
@@ -249,7 +252,9 @@ std::vector<std::string> settings_of_start(const AgentOptions& before, const Age
       {"shared_user", before.users.is_shared == after.users.is_shared},
       {"socket_group", before.users.socket_group == after.users.socket_group},
       {"audit_file", before.users.audit_file == after.users.audit_file},
-      {"system_users_may_run", before.users.system_users == after.users.system_users}};
+      {"system_users_may_run", before.users.system_users == after.users.system_users},
+      {"hooks", before.hooks == after.hooks},
+      {"kernel_log", before.kernel_log == after.kernel_log}};
   std::vector<std::string> names;
   for (const auto& [name, is_same] : settings) {
     if (!is_same) {

@@ -214,6 +214,9 @@ void EventLoop::look_at_hardware() {
   if (changed.has_value()) {
     step(*std::move(changed));
   }
+  for (gpus::Input& fact : parts_.hardware->take_facts()) {
+    step(GpuFact{std::move(fact)});
+  }
   for (const Event& event : parts_.hardware->take_events()) {
     log_event(event);
   }
@@ -318,6 +321,9 @@ void EventLoop::drain() {
   }
   for (const SupervisorCommand& each : output.supervisor) {
     command(each);
+  }
+  for (const gpus::Command& each : output.gpus) {
+    parts_.hardware->obey(each);
   }
   for (crdt::RowsToCheck& check : output.checks) {
     if (!parts_.row_check->submit(std::move(check)) && !are_rows_dropped_) {

@@ -28,7 +28,7 @@ MachineSize size_of_machine() {
 }
 
 bool is_same(const HardwareChanged& a, const HardwareChanged& b) {
-  return a.capacity == b.capacity && a.traits == b.traits;
+  return a.capacity == b.capacity && a.traits == b.traits && a.are_watched == b.are_watched;
 }
 
 Result<HardwareChanged> simulated(const std::string& gpus, HostId host,
@@ -52,11 +52,13 @@ Result<HardwareChanged> simulated(const std::string& gpus, HostId host,
 }  // namespace
 
 HostHardware::HostHardware(std::string gpus, scheduler::HostTraits traits, std::string executable,
-                           RoomHost room)
+                           RoomHost room, HardwareSettings settings)
     : gpus_(std::move(gpus)),
       traits_(std::move(traits)),
       executable_(std::move(executable)),
-      room_(std::move(room)) {}
+      room_(std::move(room)),
+      kernel_log_(std::move(settings.kernel_log)),
+      watch_(room_.group_root, std::move(settings.hooks)) {}
 
 Result<HardwareChanged> HostHardware::offer(HostId host) {
   const bool is_found = is_automatic(gpus_) || gpus_.starts_with(kLibraryPrefix);
@@ -111,16 +113,42 @@ void HostHardware::wait_for_first_look() {
   }
 }
 
+void HostHardware::open_kernel_log(bool is_from_now) {
+  if (prober_ != nullptr && !std::exchange(has_kernel_log_, true)) {
+    watch_.open_kernel_log(kernel_log_, is_from_now);
+  }
+}
+
 std::vector<int> HostHardware::fds() const {
-  return prober_ == nullptr ? std::vector<int>{} : prober_->fds();
+  if (prober_ == nullptr) {
+    return {};
+  }
+  std::vector<int> fds = prober_->fds();
+  const std::vector<int> more = watch_.fds();
+  fds.insert(fds.end(), more.begin(), more.end());
+  return fds;
 }
 
 void HostHardware::on_readable(int fd) {
-  prober_->on_readable(boot_now(), fd);
+  if (watch_.owns(fd)) {
+    watch_.on_readable(boot_now(), fd);
+  } else {
+    prober_->on_readable(boot_now(), fd);
+  }
+}
+
+std::vector<gpus::Input> HostHardware::take_facts() {
+  return watch_.take_facts();
+}
+
+void HostHardware::obey(const gpus::Command& command) {
+  if (prober_ != nullptr) {
+    watch_.obey(boot_now(), command, *prober_);
+  }
 }
 
 Instant HostHardware::next_deadline() const {
-  return prober_ == nullptr ? kNever : prober_->next_deadline();
+  return prober_ == nullptr ? kNever : std::min(prober_->next_deadline(), watch_.next_deadline());
 }
 
 std::optional<HardwareChanged> HostHardware::take_change(Instant now) {
@@ -129,6 +157,9 @@ std::optional<HardwareChanged> HostHardware::take_change(Instant now) {
   }
   if (prober_->next_deadline() <= now) {
     prober_->on_time(now);
+  }
+  if (watch_.next_deadline() <= now) {
+    watch_.on_time(now);
   }
   take_view();
   HardwareChanged offer = found();
@@ -147,14 +178,17 @@ void HostHardware::take_view() {
   for (Event& event : prober_->take_events()) {
     events_.push_back(std::move(event));
   }
+  for (Event& event : watch_.take_events()) {
+    events_.push_back(std::move(event));
+  }
   for (const XidEvent& xid : prober_->take_xids()) {
-    tell_xid(boot_now(), xid);
+    watch_.hear(xid);
   }
   const std::optional<ProbeView> view = prober_->take_view();
   if (!view.has_value()) {
     return;
   }
-  is_driver_stuck_ = view->is_driver_stuck;
+  watch_.see(boot_now(), *view, *prober_);
   HardwareOffer offer = offer_of(view->machine, size_of_machine());
   // While GPUs are unknown the event of the prober says enough.
   if (std::count(view->sights.begin(), view->sights.end(), GpuSight::kUnknown) == 0) {
@@ -187,26 +221,6 @@ void HostHardware::note_nodes(const MachineReading& machine) {
 
 bool HostHardware::take_new_room() {
   return std::exchange(has_new_room_, false);
-}
-
-/// A program can make thousands of them a second.
-void HostHardware::tell_xid(Instant now, const XidEvent& xid) {
-  static constexpr std::size_t kToldMax = 1024;
-  if (told_xids_.size() >= kToldMax) {
-    told_xids_.clear();
-  }
-  const auto [known, is_new] = told_xids_.try_emplace({xid.uuid + xid.pci_id, xid.code});
-  ToldXid& told = known->second;
-  ++told.untold;
-  if (is_new || now - told.at >= kXidTellEvery) {
-    events_.push_back({Severity::kWarn,
-                       "xid",
-                       {{"gpu", xid.uuid},
-                        {"pci", xid.pci_id},
-                        {"code", std::to_string(xid.code)},
-                        {"count", std::to_string(told.untold)}}});
-    told = {now, 0};
-  }
 }
 
 void HostHardware::tell_notes(const std::vector<std::string>& notes) {
@@ -245,13 +259,13 @@ void HostHardware::list(const HardwareOffer& offer) {
 HardwareChanged HostHardware::found() const {
   HardwareChanged found;
   found.traits = traits_;
+  found.are_watched = prober_ != nullptr;
   if (listed_.empty()) {
     return found;
   }
   found.capacity.gpu_type = gpu_type_;
   found.capacity.cpus = offer_.cpus;
   found.capacity.memory_mb = offer_.memory_mb;
-  found.capacity.cordoned = is_driver_stuck_;
   bool is_one_island = true;
   for (const Listed& each : listed_) {
     found.capacity.gpus.push_back(each.gpu);

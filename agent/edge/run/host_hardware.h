@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/edge/gpu/gpu_prober.h"
+#include "agent/edge/run/gpu_watch.h"
 #include "agent/hardware/inventory_rules.h"
 #include "agent/isolation/room_plan.h"
 #include "agent/step/node_interface.h"
@@ -19,21 +20,30 @@
 
 namespace muster::agent {
 
+/// The settings about the hardware of a host.
+struct HardwareSettings {
+  std::string hooks = "/etc/muster/hooks.d";  ///< The directory of Hooks.
+  std::string kernel_log = kKernelLogPath;    ///< As KernelLog takes it.
+};
+
 class HostHardware {
  public:
   /// offer() waits so long for the first reading. Without one the host offers nothing yet.
   static constexpr Duration kFirstLook = std::chrono::seconds(3);
-  /// Between two events about one Xid of one GPU, with the count since.
-  static constexpr Duration kXidTellEvery = std::chrono::minutes(1);
 
   /// `gpus` is "auto" or "" (the GPUs that the machine has), "none", "nvml:PATH" (through the
   /// library at PATH), or as read_inventory() takes it. `traits` are those of the host beside its
   /// GPUs, and `room` is what rooms are made from beside their nodes.
   HostHardware(std::string gpus, scheduler::HostTraits traits,
-               std::string executable = "/proc/self/exe", RoomHost room = {});
+               std::string executable = "/proc/self/exe", RoomHost room = {},
+               HardwareSettings settings = {});
 
   /// The offer as it is now. Looks for GPUs at the first call. kInvalid: `gpus` is not understood.
   Result<HardwareChanged> offer(HostId host);
+
+  /// Reads the kernel's log from here on, if there is a GPU to watch. `is_from_now`: see
+  /// KernelLog::open().
+  void open_kernel_log(bool is_from_now);
 
   /// Changes with every call of this class; poll for POLLIN.
   std::vector<int> fds() const;
@@ -41,6 +51,9 @@ class HostHardware {
   Instant next_deadline() const;
   /// Obeys the clock. The offer, if it differs from the one that was told last.
   std::optional<HardwareChanged> take_change(Instant now);
+  /// For HostGpus, which answers by commands.
+  std::vector<gpus::Input> take_facts();
+  void obey(const gpus::Command& command);
   std::vector<Event> take_events();
   /// With the nodes of the GPUs as they were read last.
   const RoomHost& room() const { return room_; }
@@ -54,13 +67,7 @@ class HostHardware {
     std::uint32_t island = 0;
   };
 
-  struct ToldXid {
-    Instant at{};
-    std::uint64_t untold = 0;
-  };
-
   void find_gpus();
-  void tell_xid(Instant now, const XidEvent& xid);
   void wait_for_first_look();
   void take_view();
   void tell_notes(const std::vector<std::string>& notes);
@@ -74,14 +81,15 @@ class HostHardware {
   RoomHost room_;
   bool has_new_room_ = false;
   bool is_started_ = false;
+  bool has_kernel_log_ = false;
+  std::string kernel_log_;
   std::unique_ptr<GpuProber> prober_;  ///< nullptr = there is nothing to watch.
-  bool is_driver_stuck_ = false;
+  GpuWatch watch_;
   HardwareOffer offer_;   ///< The last one of any reading.
   std::string gpu_type_;  ///< Of all that are listed.
   std::vector<Listed> listed_;
   std::optional<HardwareChanged> told_;
   std::vector<std::string> told_notes_;
-  std::map<std::pair<std::string, std::uint32_t>, ToldXid> told_xids_;
   std::vector<Event> events_;
 };
 

@@ -377,6 +377,8 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   node.addresses.seeds = *seeds;
   node.hardware.capacity = std::move(offer->capacity);
   node.hardware.traits = std::move(offer->traits);
+  node.hardware.are_watched = offer->are_watched;
+  hardware.open_kernel_log(!recovered.id.contains(std::string(kGpusKey)));
   parts.supervisors = std::make_unique<RankSupervisors>(
       supervisors_options(options, node, upkeep.output_rule(), hardware.room()));
   parts.row_check = std::make_unique<RowCheckThread>(
@@ -437,8 +439,11 @@ Status mend_start(const RunOptions& options) {
 /// Before the agent has threads.
 HostHardware hardware_of(const RunOptions& options) {
   const ProbedHost probed = probe_host(options);
-  return {options.gpus, traits_of(options, probed.abilities), "/proc/self/exe",
-          room_host(probed, options, socket_path(options))};
+  return {options.gpus,
+          traits_of(options, probed.abilities),
+          "/proc/self/exe",
+          room_host(probed, options, socket_path(options)),
+          {options.hooks, options.kernel_log}};
 }
 
 /// kInvalid: there is no such group. nullopt: none was named.

@@ -39,6 +39,8 @@ struct RunOptions {
   std::string log_file;  ///< "" = stderr.
   OutputRule output_rule{};
   UserSettings users{};
+  std::string hooks;                       ///< HardwareSettings::hooks
+  std::string kernel_log;                  ///< HardwareSettings::kernel_log
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "agent/edge/gpu/probe.h"
 #include "gossip/edge/boot_clock.h"
@@ -77,17 +78,11 @@ TEST_F(HostHardwareTest, AGpuThatIsLostStaysListedAndIsNotHealthy) {
   EXPECT_TRUE(changed->capacity.gpus[1].healthy);
 }
 
-TEST_F(HostHardwareTest, ManyEqualXidsAreOneEvent) {
-  fakes::hgx().write(folder_);
-  HostHardware hardware(fake(), traits_);
-  ASSERT_TRUE(hardware.offer(HostId()));
-  std::vector<std::string> xids;
+/// Turns the loop for up to 30 s, until `is_over`.
+template <class IsOver>
+void turn(HostHardware& hardware, IsOver is_over) {
   const Instant end = boot_now() + std::chrono::seconds(30);
-  bool has_second = false;
-  while (!has_second && boot_now() < end) {
-    for (int i = 0; i < 20; ++i) {
-      fakes::raise_xid(folder_, 0, 13);  // Until the prober of events reads, it hears none.
-    }
+  while (!is_over() && boot_now() < end) {
     std::vector<pollfd> polled;
     for (const int fd : hardware.fds()) {
       polled.push_back({fd, POLLIN, 0});
@@ -99,19 +94,54 @@ TEST_F(HostHardwareTest, ManyEqualXidsAreOneEvent) {
       }
     }
     hardware.take_change(boot_now());
-    for (const Event& event : hardware.take_events()) {
-      if (event.name == "xid") {
-        xids.push_back(event.text());
+  }
+}
+
+TEST_F(HostHardwareTest, XidsOfTheLibraryAreFacts) {
+  fakes::hgx().write(folder_);
+  HostHardware hardware(fake(), traits_);
+  ASSERT_TRUE(hardware.offer(HostId()));
+  std::vector<health::XidSeen> xids;
+  turn(hardware, [&] {
+    fakes::raise_xid(folder_, 0, 13);  // Until the prober of events reads, it hears none.
+    for (gpus::Input& fact : hardware.take_facts()) {
+      if (auto* const of_health = std::get_if<health::Input>(&fact)) {
+        if (auto* const xid = std::get_if<health::XidSeen>(of_health)) {
+          xids.push_back(std::move(*xid));
+        }
       }
     }
-    if (!xids.empty()) {
-      fakes::raise_xid(folder_, 0, 31);
+    return !xids.empty();
+  });
+  ASSERT_FALSE(xids.empty());
+  EXPECT_EQ(xids[0].code, 13U);
+  EXPECT_EQ(xids[0].source, XidSource::kEvent);
+}
+
+TEST_F(HostHardwareTest, ALookIsAnsweredByOneThatBeganBehindIt) {
+  fakes::hgx().write(folder_);
+  HostHardware hardware(fake(), traits_);
+  const auto offer = hardware.offer(HostId());
+  ASSERT_TRUE(offer);
+  EXPECT_TRUE(offer->are_watched);
+  const std::string uuid = offer->capacity.gpus[2].uuid;
+  hardware.take_facts();
+  const Instant asked = boot_now();
+  hardware.obey(gpus::CleanLook{uuid, Token(7)});
+  std::vector<clean::Seen> seen;
+  turn(hardware, [&] {
+    for (gpus::Input& fact : hardware.take_facts()) {
+      if (auto* const viewed = std::get_if<gpus::Viewed>(&fact)) {
+        std::move(viewed->seen.begin(), viewed->seen.end(), std::back_inserter(seen));
+      }
     }
-    has_second = xids.size() > 1;
-  }
-  ASSERT_EQ(xids.size(), 2U);
-  EXPECT_NE(xids[0].find("code=13"), std::string::npos) << xids[0];
-  EXPECT_NE(xids[1].find("code=31"), std::string::npos) << xids[1];
+    return !seen.empty();
+  });
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].uuid, uuid);
+  EXPECT_GE(seen[0].began, asked);
+  EXPECT_EQ(seen[0].holders, std::optional(std::vector<clean::Holder>()));
+  EXPECT_FALSE(seen[0].is_cgroup_empty.has_value()) << "there are no groups here";
 }
 
 TEST_F(HostHardwareTest, WithoutALibraryItOffersNothingAndSaysSo) {
