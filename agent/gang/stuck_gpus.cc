@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
 
 namespace muster::agent {
 
@@ -29,6 +30,9 @@ bool StuckGpus::is_orphans_gpu(const std::string& uuid) const {
 }
 
 void StuckGpus::add_dirty(Instant now, const std::string& uuid, Token token, GangOutbox& out) {
+  if (mutant(scheduler::SchedulerMutant::kDirtyOffered)) {
+    return;
+  }
   dirty_[uuid] = {token, false};
   const auto place = std::lower_bound(withheld_.begin(), withheld_.end(), uuid);
   if (place == withheld_.end() || *place != uuid) {

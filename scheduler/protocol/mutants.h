@@ -33,6 +33,7 @@ enum class SchedulerMutant : std::uint8_t {
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
   kHoldFromReceipt,    ///< A hold counts from the receipt of the renewal's acknowledgement.
   kLateStartObeyed,    ///< Start restarts the hold, and is obeyed after ABORTED, too.
+  kDirtyOffered,       ///< A GPU is offered again without a look at it (rule 12).
   kFenceWithoutSlots,  ///< Only equal slots overlap: slot 0 is not the whole device (rule 7).
 };
 
@@ -41,7 +42,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 22> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 23> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -60,6 +61,7 @@ inline constexpr std::array<SchedulerMutantName, 22> kSchedulerMutants = {{
     {SchedulerMutant::kTokenNotPersisted, "token_not_persisted"},
     {SchedulerMutant::kHoldFromReceipt, "hold_from_receipt"},
     {SchedulerMutant::kLateStartObeyed, "late_start_obeyed"},
+    {SchedulerMutant::kDirtyOffered, "dirty_offered"},
     {SchedulerMutant::kFenceWithoutSlots, "fence_without_slots"},
     {SchedulerMutant::kDrainIgnored, "drain_ignored"},
     {SchedulerMutant::kAmountsForgotten, "amounts_forgotten"},

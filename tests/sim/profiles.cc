@@ -278,12 +278,27 @@ constexpr SwarmProfile recoveries() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 20> kProfiles = {
+/// Hosts that look at their GPUs, on which ranks leave memory and processes.
+constexpr SwarmProfile dirty_gpus() {
+  SwarmProfile profile;
+  profile.name = "dirty_gpus";
+  profile.weights = FaultWeights()
+                        .with(2, {kAgentKilled, kSupervisorKilled, kCancelled})
+                        .with(1, {kPowerLost, kFrozen, kSplit, kBadNetwork, kSlowDisk,
+                                  kLeaderKilled, kIsolated, kRequeued, kDiskPutBack});
+  profile.are_gpus_watched = true;
+  profile.between_jobs_max = 4s;
+  profile.run_ms_max = 8'000;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 21> kProfiles = {
     SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
     repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
     operators(),    very_late(),    fresh_leaders(),   electorates(),
     brief(),        lying_disks(),  lost_majorities(), recoveries(),
     drains(),       traitor(),      full_disks(),      row_forger(),
+    dirty_gpus(),
 };
 
 constexpr bool is_every_fault_in_some() {

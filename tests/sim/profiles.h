@@ -114,8 +114,9 @@ struct SwarmProfile {
   std::int64_t run_ms_max = 30'000;
   Duration hold_min = std::chrono::seconds(15);
   Duration hold_max = std::chrono::seconds(40);
-  std::uint32_t priorities = 1;  ///< Number of levels to draw from.
-  std::uint32_t keep = 0;        ///< Jobs that are not stopped by silence, nor freed by it.
+  std::uint32_t priorities = 1;   ///< Number of levels to draw from.
+  bool are_gpus_watched = false;  ///< WorldOptions::are_gpus_watched.
+  std::uint32_t keep = 0;         ///< Jobs that are not stopped by silence, nor freed by it.
   std::uint32_t cancel_at_once = 60'000;
   /// Submits after which several operators speak of the job within `order_within`.
   std::uint32_t order_at_once = 0;

@@ -69,6 +69,8 @@ std::string_view likely_profile(SchedulerMutant mutant) {
       return "lying_disks";
     case SchedulerMutant::kDrainIgnored:
       return "drains";
+    case SchedulerMutant::kDirtyOffered:
+      return "dirty_gpus";
     case SchedulerMutant::kNone:
     case SchedulerMutant::kDoubleRequeue:
     case SchedulerMutant::kEqualToken:

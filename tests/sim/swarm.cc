@@ -98,6 +98,7 @@ class Swarm {
     world.fsync_min = options.profile.fsync_min;
     world.fsync_max = options.profile.fsync_max;
     world.invariant_stride = options.invariant_stride;
+    world.are_gpus_watched = options.profile.are_gpus_watched;
     world.racks = options.hosts >= 20 ? 8 : 0;
     world.relays_from_hosts = 20;
     Traitor::take_rights(options.profile, options.seed, world);

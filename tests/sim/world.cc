@@ -283,6 +283,12 @@ void World::drain(std::uint32_t index) {
   for (const agent::SupervisorCommand& command : output.supervisor) {
     host.farm.command(local(index), command);
   }
+  for (const agent::gpus::Command& command : output.gpus) {
+    for (GpuFarm::Answer& answer : host.gpus.answers(local(index), command)) {
+      queue_.push(now_ + answer.after,
+                  Deliver{index, host.life, agent::GpuFact{std::move(answer.fact)}});
+    }
+  }
   for (crdt::RowsToCheck& check : output.checks) {
     for (const crdt::RowOf& row : check.body.rows) {
       host.cost.fields_checked += row.row.fields.size();
@@ -334,6 +340,11 @@ void World::schedule(std::uint32_t index) {
 void World::farm_happened(std::uint32_t index) {
   Host& host = *hosts_[index];
   for (const FarmFact& fact : host.farm.take_facts()) {
+    if (options_.are_gpus_watched) {
+      if (const std::string wrong = host.gpus.on_fact(local(index), fact); !wrong.empty()) {
+        violation("clean_gpus", wrong);
+      }
+    }
     for (const auto& checker : checkers_) {
       checker->on_fact(*this, index, fact);
     }

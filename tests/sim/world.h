@@ -53,7 +53,8 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   int bootstrap_expect = 3;
   std::uint32_t gpus_per_host = 8;
-  std::uint32_t racks = 0;  ///< 0 = no rack is known.
+  bool are_gpus_watched = false;  ///< Ranks leave something on them, and hosts look at them.
+  std::uint32_t racks = 0;        ///< 0 = no rack is known.
   std::size_t relays_from_hosts = agent::NodeTuning().relays_from_hosts;
   std::int64_t drift_ppm_max = 0;  ///< Each host's clock runs this much too fast or too slow.
   Duration fsync_min = std::chrono::microseconds(100);

@@ -118,6 +118,7 @@ void World::start_agent(std::uint32_t index) {
   options.tuning.compact_entries = options_.compact_entries;
   options.unix_ms = unix_ms(index);
   equip(options, index, options_.gpus_per_host);
+  options.hardware.are_watched = options_.are_gpus_watched;
   agent::Recovered recovered;
   const agent::StartRecord start =
       agent::next_start(host.disk.read(crdt::Environment::kId), StartId(rng_.next()));
@@ -187,6 +188,7 @@ void World::power_off(std::uint32_t index) {
   stop_agent(index);
   host.disk.lose_power(rng_);
   host.farm.lose_power();
+  host.gpus.lose_power();
   farm_happened(index);
 }
 

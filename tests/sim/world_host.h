@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "membership/reflex.h"
+#include "tests/sim/gpu_farm.h"
 #include "tests/sim/world.h"
 
 namespace muster::sim {
@@ -59,7 +60,8 @@ struct World::Host {
         key_maker(std::make_shared<gossip::testing::StandInKeyMaker>(host_id, said)),
         base_link_key(host_id.bytes()),
         link_key(base_link_key),
-        farm(rng) {}
+        farm(rng),
+        gpus(rng.fork()) {}
   HostId id;
   std::uint32_t address = 0;  ///< endpoint_of() it is where it listens.
   std::shared_ptr<const gossip::KeyMaker> key_maker;
@@ -70,6 +72,7 @@ struct World::Host {
   std::set<gossip::Endpoint> dials_with_previous{};
   Disk disk;
   RankFarm farm;
+  GpuFarm gpus;  ///< With WorldOptions::are_gpus_watched.
   std::unique_ptr<agent::Node> node;
   std::optional<membership::Reflex> reflex{};
   std::uint32_t life = 0;            ///< Starts of the agent: inputs of an earlier one are dropped.
