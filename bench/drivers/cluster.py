@@ -25,6 +25,8 @@ TARGETS = {
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
     "escapes": ["muster", "fake_nvml_new"],
+    "clean": ["muster", "fake_nvml_new"],
+    "masked": ["muster", "fake_nvml_new"],
     "xids": ["bench_xids"],
     "openb": ["bench_openb"],
     "quorum": ["bench_quorum"],
