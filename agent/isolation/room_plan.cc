@@ -140,7 +140,9 @@ class Planner {
     return !host_.group_root.empty() && host_.abilities.has(ability);
   }
 
-  std::uint64_t memory_bytes() const { return request_.memory_mb * kMegabyte; }
+  std::uint64_t memory_bytes() const {
+    return std::max(request_.memory_mb, kMemoryLimitMinMb) * kMegabyte;
+  }
 
   std::uint64_t processes() const {
     return host_.processes_base + request_.milli_cpus * kProcessesPerCpu / kMilliPerCpu;

@@ -24,6 +24,9 @@ inline constexpr std::size_t kRoomPathBytesMax = 4096;
 /// In the directory of the grant: the plan, and the place where its /dev grows.
 inline constexpr char kRoomFile[] = "room";
 inline constexpr char kRoomStage[] = "room.dev";
+/// A smaller limit of memory is raised to this: below it no shell starts where the kernel counts
+/// its own memory, too.
+inline constexpr std::uint64_t kMemoryLimitMinMb = 16;
 /// Processes and threads of a grant, by default: so many, and more for each CPU that it was given.
 /// Lower: programs of many threads fail. Higher: a program that forks without end takes longer to
 /// be stopped, and more of the numbers of the host (pid_max, usually 32,768 or 4 million).

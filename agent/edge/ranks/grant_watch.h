@@ -26,8 +26,8 @@ class GrantWatch {
   /// `has_own_proc`: /proc shows the processes of this grant alone.
   GrantWatch(RoomLimits limits, bool has_own_proc);
 
-  /// Ranks begin.
-  void begin(Instant now) { next_look_ = needs_looks() ? now : kNever; }
+  /// Looks from then on.
+  void begin(Instant when) { next_look_ = needs_looks() ? when : kNever; }
   /// kNever before begin(), or if there is nothing to look at.
   Instant next_look() const { return next_look_; }
   /// Looks, if it is time. True if a limit was passed: all processes of the grant have to be

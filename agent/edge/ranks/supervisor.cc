@@ -22,6 +22,10 @@ using Phase = SupervisorStatus::Phase;
 /// Between two rounds of KILL where no PID namespace can be killed at once.
 constexpr Duration kKillRound = std::chrono::milliseconds(20);
 
+/// Until a rank has executed its program it has the memory of this process, which may be more than
+/// it was given. A program on a file server that hangs leaves its siblings unwatched for so long.
+constexpr Duration kExecPatience = std::chrono::seconds(5);
+
 /// True when it is well; else it says why not.
 bool is_good(const Status& status) {
   if (!status) {
@@ -145,7 +149,7 @@ void Supervisor::obey(const LaunchOrder& order) {
   grace_ = order.grace;
   timer_.prolong(order.hold_until);
   const ProcessorMask processors = mask_of(watch_.affinity());
-  watch_.begin(boot_now());
+  watch_.begin(boot_now() + kExecPatience);
   for (const RankPlan& plan : order.ranks) {
     ranks_.emplace_back().start(plan, order,
                                 {person_.identity, !space_.has_namespace, kernel_calls(),
@@ -239,6 +243,7 @@ void Supervisor::on_progress() {
   const bool has_news = evidence_.has_news() || std::exchange(has_news_, false);
   if (phase_ == Phase::kLaunching && is_launched) {
     phase_ = Phase::kRunning;
+    watch_.begin(boot_now());
     tell();
   } else if (has_news) {
     tell();

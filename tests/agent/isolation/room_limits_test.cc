@@ -104,6 +104,14 @@ TEST(RoomLimits, AJobWithoutASizeHasNoLimit) {
   }
 }
 
+TEST(RoomLimits, ALimitInWhichNoShellStartsIsRaised) {
+  RoomRequest asked = share();
+  asked.memory_mb = 1;
+  for (const auto& host : {host_that_can({}), host_that_can({Ability::kMemory})}) {
+    EXPECT_EQ(limits_of(plan_of_room(asked, host)).memory_bytes, kMemoryLimitMinMb << 20);
+  }
+}
+
 TEST(RoomLimits, AnAbilityWithoutAGroupToUseItInIsNotUsed) {
   RoomHost host = host_that_can({Ability::kMemory, Ability::kCpu, Ability::kPids});
   host.group_root = "";
