@@ -12,6 +12,7 @@
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/isolation/control_group.h"
 #include "agent/edge/isolation/device_program.h"
+#include "agent/edge/isolation/limit_probe.h"
 #include "agent/edge/isolation/own_spaces.h"
 #include "agent/edge/isolation/room_maker.h"
 #include "gossip/base/rng.h"
@@ -66,6 +67,9 @@ std::string make_root(const std::string& data_directory, std::vector<std::string
     whys.push_back("control group " + root + " belongs to another user");
     return "";
   }
+  // The service manager owns the groups above the unit.
+  const std::vector<std::string> all = {mount, parent, root};
+  enable_controllers({all.begin() + (has_unit ? 1 : 0), all.end()});
   return root;
 }
 
@@ -110,6 +114,9 @@ bool can_mount(const std::string& data_directory, bool is_root) {
 ProbedHost probe_abilities(const std::string& data_directory, bool is_root) {
   ProbedHost host;
   host.group_root = make_root(data_directory, host.whys);
+  if (!host.group_root.empty()) {
+    host.abilities = probe_limits(host.group_root, host.whys);
+  }
   if (!host.group_root.empty() && can_hold_devices(host.group_root)) {
     host.abilities.add(Ability::kDevices);
   } else if (!host.group_root.empty()) {
