@@ -24,6 +24,22 @@ scheduler::HostDoubts doubts_of(const scheduler::State& state, const HostViews& 
   return doubts;
 }
 
+/// "; rank 3 on host c: out of memory: ...": the first rank of an ended attempt that was ended by
+/// what its host told in words. "" if there is no such rank.
+std::string end_of_ranks(const Attempt& attempt, const HostViews& hosts) {
+  for (const scheduler::MemberRecord& record : attempt.members) {
+    for (const scheduler::RankResult& result : record.results) {
+      const bool has_run = result.kind == scheduler::RankResult::Kind::kExited ||
+                           result.kind == scheduler::RankResult::Kind::kSignalled;
+      if (attempt.state == scheduler::AttemptState::kEnded && has_run && !result.detail.empty()) {
+        return "; rank " + std::to_string(result.rank) + " on host " +
+               hosts.addresses.name(record.member.host) + ": " + result.detail;
+      }
+    }
+  }
+  return "";
+}
+
 /// The reason for which a job waits, and the outlook of a job whose hosts do not answer.
 std::string headline_of(const scheduler::State& state, const scheduler::Job& job,
                         const scheduler::Why& why, const HostViews& hosts) {
@@ -33,13 +49,14 @@ std::string headline_of(const scheduler::State& state, const scheduler::Job& job
   const Attempt* newest =
       job.life.attempt_tokens.empty() ? nullptr : state.attempt(job.life.attempt_tokens.back());
   const std::string next = newest == nullptr ? "" : outlook(job, *newest, hosts);
+  const std::string ended = newest == nullptr ? "" : end_of_ranks(*newest, hosts);
   if (next.empty()) {
-    return why.text();
+    return why.text() + ended;
   }
   if (!hosts.unled.empty()) {
     return "some of its hosts do not answer; " + hosts.unled;
   }
-  return job.life.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next;
+  return job.life.state == scheduler::JobState::kRunning ? next : why.text() + "; " + next + ended;
 }
 
 /// False for a closeness that cannot apply: one host of a request for several, or a rack or spine

@@ -134,6 +134,22 @@ TEST_F(ReadModelTest, WhyTellsOnlyTheClosenessThatARequestCanHave) {
   EXPECT_EQ(levels(log_.submit(17)), "island host rack spine any");
 }
 
+TEST_F(ReadModelTest, WhyTellsTheLimitThatEndedARank) {
+  log_.apply(registration(1, 8));
+  const JobId job = log_.submit(2);
+  const scheduler::Member member = member_of(1, 0, 2);
+  const Token token = log_.run(job, {member});
+  std::vector<scheduler::RankResult> results = results_of(member, 9);
+  for (scheduler::RankResult& result : results) {
+    result.kind = scheduler::RankResult::Kind::kSignalled;
+  }
+  results[1].detail = "out of memory: 71M of 64M";
+  log_.apply(scheduler::entry::Finish{token, member.host, member.start, results, true});
+  EXPECT_TRUE(why_of(job).headline.ends_with(": out of memory: 71M of 64M"))
+      << why_of(job).headline;
+  EXPECT_NE(why_of(job).headline.find("; rank 1 on host "), std::string::npos);
+}
+
 TEST_F(ReadModelTest, WithoutALeaderWhyPromisesNothing) {
   log_.apply(registration(1, 8));
   const JobId holder = log_.submit(8);
