@@ -181,17 +181,30 @@ void read_traits(Lookup& lookup, scheduler::HostTraits& traits) {
   }
 }
 
+void read_min_isolation(Lookup& lookup, UserSettings& users) {
+  const Value value = lookup.value("min_isolation", "");
+  users.min_isolation = parts_of(value.text);
+  const auto& names = kAbilityNames;
+  for (const std::string& part : users.min_isolation) {
+    if (std::find(names.begin(), names.end(), part) == names.end()) {
+      lookup.refuse(value, "names '" + part +
+                               "', which is not an ability: write memory, cpu, pids, devices or "
+                               "mounts");
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& agent_setting_names() {
   static const std::vector<std::string> names = {
-      "listen",       "seeds",      "ticket",
-      "data_dir",     "gpus",       "name",
-      "rack",         "spine",      "labels",
-      "log_json",     "log_level",  "log_file",
-      "output_keep",  "output_max", "shared_user",
-      "socket_group", "audit_file", "system_users_may_run",
-      "hooks",        "kernel_log"};
+      "listen",        "seeds",      "ticket",
+      "data_dir",      "gpus",       "name",
+      "rack",          "spine",      "labels",
+      "log_json",      "log_level",  "log_file",
+      "output_keep",   "output_max", "shared_user",
+      "socket_group",  "audit_file", "system_users_may_run",
+      "min_isolation", "hooks",      "kernel_log"};
   return names;
 }
 
@@ -227,6 +240,7 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   options.users.system_users = parts_of(lookup.text("system_users_may_run"));
   options.hooks = lookup.text("hooks", "/etc/muster/hooks.d");
   options.kernel_log = lookup.text("kernel_log", "/dev/kmsg");
+  read_min_isolation(lookup, options.users);
   if (const Status good = check_word_name(options.name, "host"); !good) {
     lookup.refuse(lookup.value("name", options.name), good);
   }
@@ -253,6 +267,7 @@ std::vector<std::string> settings_of_start(const AgentOptions& before, const Age
       {"socket_group", before.users.socket_group == after.users.socket_group},
       {"audit_file", before.users.audit_file == after.users.audit_file},
       {"system_users_may_run", before.users.system_users == after.users.system_users},
+      {"min_isolation", before.users.min_isolation == after.users.min_isolation},
       {"hooks", before.hooks == after.hooks},
       {"kernel_log", before.kernel_log == after.kernel_log}};
   std::vector<std::string> names;

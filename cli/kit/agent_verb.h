@@ -1,9 +1,11 @@
 #pragma once
 // The options of `muster agent`, after flags, environment and config file were put together.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gossip/base/result.h"
@@ -13,12 +15,22 @@
 
 namespace muster::cli {
 
-/// The settings about the users of a host.
+/// The ways in which hosts hold ranks to what they were given, as people write them. A host that
+/// has one says so by a label: "can-memory".
+inline constexpr std::array<std::string_view, 5> kAbilityNames = {"memory", "cpu", "pids",
+                                                                  "devices", "mounts"};
+inline std::string ability_label(std::string_view ability) {
+  return "can-" + std::string(ability);
+}
+
+/// The settings about the users of a host and their ranks.
 struct UserSettings {
   bool is_shared = false;                 ///< All ranks run as the agent's user.
   std::vector<std::string> system_users;  ///< Users with a uid below 1000 whose jobs may run.
   std::string socket_group;  ///< Of the socket for all logins; "" = every login may use it.
   std::string audit_file{};  ///< The audit goes to this file, too; "" = it does not.
+  /// Without one of these abilities the host offers nothing; names of kAbilityNames.
+  std::vector<std::string> min_isolation{};
   bool operator==(const UserSettings&) const = default;
 };
 

@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<SettingWords, 20> kWords = {{
+constexpr std::array<SettingWords, 21> kWords = {{
     {"listen", "\"127.0.0.1:7450\"", true, "",
      "Address and control port to listen on; the next port carries bulk data. Port 0 picks free "
      "ones, which the agent prints."},
@@ -48,6 +48,9 @@ constexpr std::array<SettingWords, 20> kWords = {{
      "refusal of a person; `muster audit verify` checks it."},
     {"system_users_may_run", "[\"backup\"]", false, "none",
      "Users with a uid below 1000 whose jobs an agent that is root may run."},
+    {"min_isolation", "\"devices,mounts\"", false, "none",
+     "Shares that the kernel has to hold ranks to: memory, cpu, pids, devices, mounts. A host that "
+     "lacks one of these starts nothing."},
     {"hooks", "\"/etc/muster/hooks.d\"", true, "",
      "Directory of your programs around GPUs: health/NN-NAME tests one, reset/NN-NAME resets one."},
     {"kernel_log", "\"/dev/kmsg\"", true, "",

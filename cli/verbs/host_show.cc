@@ -1,9 +1,13 @@
 // muster hosts show: everything about one host: how it is, who took it out of service, who runs
 // there, GPU by GPU.
 
+#include <algorithm>
+#include <string_view>
+
 #include "agent/api/hosts.h"
 #include "agent/api/json/view.h"
 #include "agent/api/payload.h"
+#include "cli/kit/agent_verb.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/host_name.h"
 #include "cli/kit/host_state.h"
@@ -59,6 +63,19 @@ class HostShow final : public Verb {
     return std::string(detail.may_vote ? "may vote" : "may not vote") +
            (detail.may_vouch ? ", may vouch for its logins" : ", may not vouch for its logins");
   }
+  /// How the host holds ranks to what they were given, by its labels.
+  static std::string held_text(const std::vector<std::string>& labels) {
+    const auto choose = [&labels](std::string_view ability, const char* text, const char* other) {
+      return std::find(labels.begin(), labels.end(), ability_label(ability)) != labels.end()
+                 ? text
+                 : other;
+    };
+    return std::string(choose("memory", "memory by its kernel", "memory watched each 250 ms")) +
+           ", " + choose("cpu", "processors by its kernel", "processors by affinity") + ", " +
+           choose("pids", "processes by its kernel", "processes counted each 250 ms") + ", " +
+           choose("devices", "devices by its kernel", "devices not") + ", " +
+           choose("mounts", "files by a room", "files not");
+  }
   static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail,
                              const Screen& screen) {
     const agent::HostUse& use = detail.use;
@@ -71,10 +88,11 @@ class HostShow final : public Verb {
         line("rack", host.rack) + line("spine", detail.spine) +
         line("labels", join(detail.labels)) + line("quorum", role_text(host)) +
         line("rights", rights_text(detail)) + line("version", host.version) +
-        line("cpus", std::to_string(host.cpus) + ", " + format_cpus(use.cpus_used) +
-                         " given to jobs (counted, not enforced yet)") +
+        line("cpus",
+             std::to_string(host.cpus) + ", " + format_cpus(use.cpus_used) + " given to jobs") +
         line("memory", format_memory(host.memory_mb) + ", " + format_memory(use.memory_mb_used) +
-                           " given to jobs (counted, not enforced yet)") +
+                           " given to jobs") +
+        line("held", held_text(detail.labels)) +
         line("gpus", std::to_string(use.gpus) + (use.gpu_type.empty() ? "" : " x " + use.gpu_type) +
                          ", " + std::to_string(use.gpus_used) + " used, " +
                          std::to_string(use.gpus_free) + " free");

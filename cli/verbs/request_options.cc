@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/kit/agent_verb.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/size.h"
 #include "cli/kit/text.h"
@@ -116,6 +117,11 @@ void RequestOptions::describe(Options& options) {
       [this](const std::string& text) { return add_names(named_.not_labels, text, true); },
       "Avoid hosts with this label; repeatable", "KEY[=VALUE]");
   options.values(
+      "--require", [this](const std::string& text) { return require(text); },
+      "Use only hosts whose kernel holds ranks to this: memory, cpu, pids, devices or mounts; "
+      "other hosts watch memory and processes, and let ranks choose their processors",
+      "ABILITY[,...]");
+  options.values(
       "--host", [this](const std::string& text) { return add_names(named_.hosts, text, false); },
       "Use only these hosts, by name or id; repeatable", "NAME[,NAME...]");
   options.values(
@@ -195,6 +201,20 @@ Status RequestOptions::accept_pack(const std::string& text) {
     return invalid("'" + text + "' has no closeness to wait for: write rack@10m");
   }
   named_.pack_wait = *wait;
+  return ok();
+}
+
+Status RequestOptions::require(const std::string& text) {
+  for (const std::string& part : parts_of(text)) {
+    const auto& names = kAbilityNames;
+    if (std::find(names.begin(), names.end(), part) == names.end()) {
+      return invalid("'" + part +
+                     "' is not an ability: write memory, cpu, pids, devices or mounts");
+    }
+    if (const Status added = add_names(named_.labels, ability_label(part), true); !added) {
+      return added;
+    }
+  }
   return ok();
 }
 
@@ -315,11 +335,10 @@ std::vector<std::pair<std::string, std::string>> request_lines(const Request& re
   std::vector<std::pair<std::string, std::string>> lines;
   const std::string unit = request.gpus == 0 ? " a rank" : " a GPU";
   if (request.cpus.has_value()) {
-    lines.emplace_back("cpus", format_cpus(*request.cpus) + unit + " (counted, not enforced yet)");
+    lines.emplace_back("cpus", format_cpus(*request.cpus) + unit);
   }
   if (request.memory_mb.has_value()) {
-    lines.emplace_back("memory",
-                       format_memory(*request.memory_mb) + unit + " (counted, not enforced yet)");
+    lines.emplace_back("memory", format_memory(*request.memory_mb) + unit);
   }
   if (request.pack != Pack::kAny) {
     lines.emplace_back("pack", std::string(scheduler::text_of(request.pack)) +

@@ -25,6 +25,7 @@ class RequestOptions {
   Status accept_gpus(const std::string& text);
   Status accept_memory(const std::string& text);
   Status accept_pack(const std::string& text);
+  Status require(const std::string& text);
   Status add_names(std::vector<std::string>& names, const std::string& text, bool are_labels);
   /// CPUs are rounded down, so that those of a whole host fit it; thousandths are lost.
   Result<std::uint64_t> per_unit(const Amount& amount, const std::string& option,

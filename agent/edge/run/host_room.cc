@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "agent/edge/event_log.h"
@@ -16,14 +17,28 @@ scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abi
   for (std::string& fact : kernel_labels()) {
     traits.labels.push_back(std::move(fact));
   }
-  // Ranks that are root leave each room.
-  const bool are_root = geteuid() == 0 && options.users.is_shared;
-  for (std::string& ability : are_root ? std::vector<std::string>() : abilities.labels()) {
+  for (std::string& ability : held_by(options, abilities).labels()) {
     traits.labels.push_back(std::move(ability));
   }
   std::sort(traits.labels.begin(), traits.labels.end());
   traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());
   return traits;
+}
+
+/// Ranks that are root leave each room.
+AbilitySet held_by(const RunOptions& options, const AbilitySet& abilities) {
+  return geteuid() == 0 && options.users.is_shared ? AbilitySet() : abilities;
+}
+
+std::string why_unfit(const std::vector<std::string>& min_isolation, const AbilitySet& held) {
+  std::string lacking;
+  for (const std::string& name : min_isolation) {
+    const std::optional<Ability> ability = ability_named(name);
+    if (!ability.has_value() || !held.has(*ability)) {
+      lacking += (lacking.empty() ? "" : ", ") + name;
+    }
+  }
+  return lacking.empty() ? "" : "isolation: it lacks " + lacking + ", which min_isolation names";
 }
 
 ProbedHost probe_host(const RunOptions& options) {

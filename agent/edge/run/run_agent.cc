@@ -315,6 +315,7 @@ RankSupervisorsOptions supervisors_options(const RunOptions& options, const Node
   supervisors.expects_namespaces = node.hardware.has_namespaces;
   supervisors.users = rank_user_rule(options);
   supervisors.room = room;
+  supervisors.unfit = why_unfit(options.users.min_isolation, held_by(options, room.abilities));
   return supervisors;
 }
 

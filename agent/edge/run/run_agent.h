@@ -15,7 +15,7 @@
 
 namespace muster::agent {
 
-/// The settings about the users of this host.
+/// The settings about the users of this host and their ranks.
 struct UserSettings {
   bool is_shared = false;                 ///< RankUserRule::is_shared
   std::vector<std::string> system_users;  ///< RankUserRule::system_users
@@ -23,6 +23,8 @@ struct UserSettings {
   /// "" = every login may.
   std::string socket_group{};
   std::string audit_file{};  ///< Written while this host has the log; "" = no file is written.
+  /// Names of abilities without which this host offers nothing.
+  std::vector<std::string> min_isolation{};
 };
 
 struct RunOptions {

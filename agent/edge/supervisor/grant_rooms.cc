@@ -16,7 +16,8 @@ namespace muster::agent {
 GrantRooms::GrantRooms(RoomHost host, std::vector<Core> cores)
     : host_(std::move(host)), cores_(std::move(cores)) {}
 
-Status GrantRooms::write(const Prepare& grant, const RankUser& user, const std::string& directory) {
+Result<std::string> GrantRooms::write(const Prepare& grant, const RankUser& user,
+                                      const std::string& directory) {
   RoomRequest request;
   request.token = grant.token.text();
   request.memory_mb = grant.member.memory_mb;
@@ -29,7 +30,8 @@ Status GrantRooms::write(const Prepare& grant, const RankUser& user, const std::
   }
   RoomHost here = host_;
   here.shared = shared_device_nodes({});  // A driver makes its nodes when it is first used.
-  const std::string bytes = encode(plan_of_room(request, here));
+  const RoomPlan plan = plan_of_room(request, here);
+  const std::string bytes = encode(plan);
   const std::string path = directory + "/" + kRoomFile;
   const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const bool is_written = file.is_open() && ::write(file.get(), bytes.data(), bytes.size()) ==
@@ -40,7 +42,7 @@ Status GrantRooms::write(const Prepare& grant, const RankUser& user, const std::
   if (!request.cpus.empty()) {
     cpus_[grant.token] = std::move(request.cpus);
   }
-  return ok();
+  return plan.held;
 }
 
 CpuList GrantRooms::choose(const Prepare& grant) const {

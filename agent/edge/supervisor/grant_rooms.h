@@ -23,9 +23,11 @@ class GrantRooms {
   /// The rooms of later grants are made from this.
   void hold_to(const RoomHost& host) { host_ = host; }
 
-  /// Writes "room" into `directory`, for a grant without one. It looks for the nodes of the driver
-  /// and of RDMA at each call. The file need not survive a crash of the host: no rank does.
-  Status write(const Prepare& grant, const RankUser& user, const std::string& directory);
+  /// What holds the ranks, for people (RoomPlan::held). Writes "room" into `directory`, for a grant
+  /// without one. It looks for the nodes of the driver and of RDMA at each call. The file need not
+  /// survive a crash of the host: no rank does.
+  Result<std::string> write(const Prepare& grant, const RankUser& user,
+                            const std::string& directory);
   /// A grant that an earlier agent started runs on, on the processors that its plan names.
   void found(Token token, const std::string& directory);
   /// No process of it is left.

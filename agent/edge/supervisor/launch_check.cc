@@ -4,8 +4,12 @@
 
 namespace muster::agent {
 
-LaunchCheck::LaunchCheck(std::string directory, DiskReserve reserve, Duration trial_pause)
-    : directory_(std::move(directory)), reserve_(reserve), trial_pause_(trial_pause) {}
+LaunchCheck::LaunchCheck(std::string directory, DiskReserve reserve, Duration trial_pause,
+                         std::string unfit)
+    : directory_(std::move(directory)),
+      reserve_(reserve),
+      trial_pause_(trial_pause),
+      unfit_(std::move(unfit)) {}
 
 /// A thing that ran short counts as short until a tenth more than the reserve is free: a host at
 /// the brink would come and go with every line that is logged.

@@ -25,7 +25,9 @@ inline constexpr Duration kTrialPause = std::chrono::seconds(5);
 
 class LaunchCheck {
  public:
-  LaunchCheck(std::string directory, DiskReserve reserve, Duration trial_pause = kTrialPause);
+  /// `unfit`: why this host never starts a grant; "" = it may.
+  LaunchCheck(std::string directory, DiskReserve reserve, Duration trial_pause = kTrialPause,
+              std::string unfit = "");
 
   /// Looks at the disk, unless it did within the last second.
   void look(Instant now);
@@ -36,7 +38,9 @@ class LaunchCheck {
   /// True if a trial is due: it then counts as begun.
   bool begin_trial(Instant now);
   /// Why no grant can be started; "" = one can, as far as is known.
-  const std::string& why_not() const { return disk_.empty() ? failure_ : disk_; }
+  const std::string& why_not() const {
+    return !unfit_.empty() ? unfit_ : disk_.empty() ? failure_ : disk_;
+  }
   /// why_not(), if it differs from the last call.
   std::optional<std::string> take_change();
 
@@ -46,6 +50,7 @@ class LaunchCheck {
   std::string directory_;
   DiskReserve reserve_;
   Duration trial_pause_;
+  std::string unfit_;
   Instant look_at_{};
   std::string disk_;
   std::string failure_;

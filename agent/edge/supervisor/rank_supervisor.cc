@@ -96,7 +96,7 @@ bool has_dropped(const std::optional<SupervisorStatus>& before, std::uint32_t ra
 
 RankSupervisors::RankSupervisors(RankSupervisorsOptions options)
     : options_(std::move(options)),
-      check_(options_.data_directory, options_.reserve, options_.trial_pause),
+      check_(options_.data_directory, options_.reserve, options_.trial_pause, options_.unfit),
       kept_(options_.data_directory + "/grants", options_.kept),
       rooms_(options_.room, cores_of_machine()) {}
 
@@ -117,10 +117,8 @@ std::optional<int> RankSupervisors::pid_of(Token token) const {
 
 Status RankSupervisors::adopt() {
   const std::string grants = options_.data_directory + "/grants";
-  if (mkdir(grants.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error{ErrorCode::kIo, grants + ": " + errno_text(errno)};
-  }
-  DIR* folder = opendir(grants.c_str());
+  const bool is_made = mkdir(grants.c_str(), 0700) == 0 || errno == EEXIST;
+  DIR* folder = is_made ? opendir(grants.c_str()) : nullptr;
   if (folder == nullptr) {
     return Error{ErrorCode::kIo, grants + ": " + errno_text(errno)};
   }
@@ -276,9 +274,12 @@ Status RankSupervisors::spawn(const Prepare& command, const RankUser& user, Hand
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Error{ErrorCode::kIo, directory + ": " + errno_text(errno)};
   }
-  if (Status written = rooms_.write(command, user, directory); !written) {
-    return written;
+  const Result<std::string> held = rooms_.write(command, user, directory);
+  if (!held) {
+    return held.error();
   }
+  const auto severity = is_trial(command.token) ? Severity::kDebug : Severity::kInfo;
+  emit(severity, "ranks_of_grant_are_held", command.token, *held);
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Error{ErrorCode::kIo, "socketpair: " + errno_text(errno)};

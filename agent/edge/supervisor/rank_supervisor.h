@@ -43,6 +43,7 @@ struct RankSupervisorsOptions {
   Duration trial_pause = kTrialPause;
   RankUserRule users{};  ///< The jobs that are taken. The default takes no job.
   RoomHost room{};       ///< For the rooms of ranks. The default limits them alone.
+  std::string unfit{};   ///< Why this host starts nothing, whatever it has; "" = it may start some.
 };
 
 class RankSupervisors {

@@ -265,6 +265,8 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"submit", "--host", "10.0.0.7", "--", "x"}, "it is an address"},
       {{"submit", "--gpu-type", "H 100", "--", "x"}, "is not a valid name for a GPU type"},
       {{"submit", "--label", "a=b=c", "--", "x"}, "'a=b=c' is not a label"},
+      {{"submit", "--require", "memory,network", "--", "x"},
+       "'network' is not an ability: write memory, cpu, pids, devices or mounts"},
       {{"submit", "--host", "a,,b", "--", "x"}, "has an empty or very long name in it"},
       {{"submit", "--pack", "room", "--", "x"}, "write island, host, rack, spine or any"},
       {{"submit", "--pack", "rack@soon", "--", "x"}, "'soon' is not a duration"},

@@ -106,6 +106,21 @@ TEST(Agent, ItsUserIsSharedOnlyIfASettingSaysSo) {
       << wrong.err();
 }
 
+TEST(Agent, ItOffersNothingWithoutTheIsolationThatASettingNames) {
+  FakeWorld world;
+  const ConfigFile file(world, "min_isolation = 'devices, mounts'\n");
+  EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
+  EXPECT_EQ(world.agents_run.at(0).users.min_isolation,
+            (std::vector<std::string>{"devices", "mounts"}));
+  FakeWorld wrong;
+  wrong.environment["MUSTER_MIN_ISOLATION"] = "devices,gpu";
+  EXPECT_EQ(wrong.run({"agent"}), 2);
+  EXPECT_NE(wrong.err().find("MUSTER_MIN_ISOLATION: 'devices,gpu' names 'gpu', which is not an "
+                             "ability: write memory, cpu, pids, devices or mounts"),
+            std::string::npos)
+      << wrong.err();
+}
+
 TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
   FakeWorld world;
   const ConfigFile file(world,

@@ -56,6 +56,15 @@ places   a (8), b (4) and 2 more
   EXPECT_NE(json.find(places + R"("places_more":2)"), std::string::npos) << json;
 }
 
+TEST(Submit, WhatAHostHasToHoldRanksToIsALabelOfIt) {
+  FakeWorld world;
+  world.answers(accepted());
+  world.output_of({"submit", "--require", "memory,devices", "--require", "mounts", "--label",
+                   "fast", "--", "train"});
+  EXPECT_EQ(submitted(world).spec.request.labels,
+            (std::vector<std::string>{"can-devices", "can-memory", "can-mounts", "fast"}));
+}
+
 TEST(Submit, SendsWhatWasAskedFor) {
   FakeWorld world;
   world.answers(accepted());

@@ -33,6 +33,15 @@ TEST(LaunchCheck, TellsOfALowDiskOnceAndTriesNothingMeanwhile) {
   EXPECT_FALSE(check.begin_trial(kNoon + 1h));
 }
 
+TEST(LaunchCheck, AHostThatIsUnfitSaysSoForEver) {
+  LaunchCheck check("/tmp", kNoReserve, kTrialPause, "it lacks memory");
+  EXPECT_EQ(check.take_change(), "it lacks memory");
+  check.failed(kNoon, "no process");
+  check.worked();
+  EXPECT_EQ(check.take_change(), std::nullopt);
+  EXPECT_EQ(check.why_not(), "it lacks memory");
+}
+
 TEST(LaunchCheck, AfterAFailureATrialSaysWhenItIsOver) {
   LaunchCheck check("/tmp", kNoReserve);
   check.failed(kNoon, "no process");

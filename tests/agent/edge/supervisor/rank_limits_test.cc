@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/agent/edge/supervisor/rank_supervisor_desk.h"
@@ -107,7 +108,17 @@ TEST_F(RankLimits, RanksStayOnTheProcessorsOfTheirGrant) {
   while (!CPU_ISSET(first, &here)) {
     ++first;
   }
-  run("sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status; echo $OMP_NUM_THREADS", 2);
+  prepare();
+  const std::vector<Event> events = agent_->take_events();
+  const auto told = std::find_if(events.begin(), events.end(), [](const Event& event) {
+    return event.name == "ranks_of_grant_are_held";
+  });
+  ASSERT_NE(told, events.end());
+  EXPECT_NE(told->field("detail").find("; processors " + std::to_string(first) + ", by affinity"),
+            std::string_view::npos);
+  launch(
+      {"sh", "-c", "sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status; echo $OMP_NUM_THREADS"},
+      2);
   ASSERT_EQ(results().size(), 2U);
   EXPECT_EQ(log(1), std::to_string(first) + "\n1\n");
 }
