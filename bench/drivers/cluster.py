@@ -27,6 +27,8 @@ TARGETS = {
     "escapes": ["muster", "fake_nvml_new"],
     "clean": ["muster", "fake_nvml_new"],
     "masked": ["muster", "fake_nvml_new"],
+    "inventory": ["bench_inventory"],
+    "probers": ["muster", "bench_probers", "fake_nvml_new"],
     "xids": ["bench_xids"],
     "openb": ["bench_openb"],
     "quorum": ["bench_quorum"],

@@ -35,10 +35,11 @@ def gpu_nodes():
     return {f"nvidia{minor}": (NVIDIA_MAJOR, minor) for minor in range(GPUS)}
 
 
-def make_devices(stage):
+def make_devices(stage, more):
+    """A /dev of this process and its children alone; `more` nodes by name."""
     private_mounts()
     calls.mount("tmpfs", stage, "tmpfs", calls.MS_NOSUID, "mode=755")
-    make_nodes(stage, {**USUAL, **gpu_nodes(), "nvidiactl": (NVIDIA_MAJOR, CONTROL_MINOR)})
+    make_nodes(stage, {**USUAL, **gpu_nodes(), "nvidiactl": (NVIDIA_MAJOR, CONTROL_MINOR), **more})
     os.mkdir(f"{stage}/shm", 0o1777)
     os.chmod(f"{stage}/shm", 0o1777)
     calls.mount(stage, "/dev", None, 8192)  # MS_MOVE
@@ -54,7 +55,7 @@ def make_runtime_folders(secret):
 
 def main(words):
     level, folder, secret = words[:3]
-    make_devices(f"{folder}/stage")
+    make_devices(f"{folder}/stage", {})
     make_runtime_folders(secret)
     calls.join_keyring()
     calls.add_key("muster-agent", secret.encode(), calls.AT_SESSION)

@@ -20,10 +20,10 @@ import escape_host
 import escape_rank
 from cluster import Broken, figure
 from escape_attempt import LEVELS, SHARED_MOUNTS, claimed, context_of
+from fake_gpus import LIBRARY, FakeGpus
 from lab import MUSTER, Agent, Enough, Failure, Lab, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIBRARY = cluster.BUILD / "tests" / "fakes" / "new" / "libnvidia-ml.so.1"
 VICTIM, ATTACKER = ("games", 5, 60), ("nobody", 65534, 65534)
 MEMORY_MB = 64
 ATTACK_S = 120
@@ -34,9 +34,6 @@ RACES = 12
 GROUP_OF_PASSWORDS = 42
 FILES = ("escape_rank.py", "escape_host.py", "escape_attempt.py", "escape_calls.py",
          "escapes_files.py", "escapes_processes.py", "deny_call.py")
-GPU = {"name": "NVIDIA H100 80GB HBM3", "memory_total": 85520809984, "memory_reserved": 549453824,
-       "memory_used": 4194304, "mig": 0, "ecc_corrected": 0, "ecc_uncorrected": 0, "recovery": 0,
-       "throttle": 1, "utilization": 0, "temperature": 35, "power": 71000, "clock": 345}
 
 
 class LevelAgent(Agent):
@@ -326,16 +323,14 @@ def prepare(lab):
     """What lies on the host: programs, a library with GPUs, files that a careless admin left."""
     folder = lab.directory
     folder.chmod(0o755)
-    for name in ("escape", "lib", "nvml", "nodes", "stage", "open", "homes"):
+    for name in ("escape", "lib", "nodes", "stage", "open", "homes"):
         (folder / name).mkdir()
     (folder / "open").chmod(0o1777)
     for name in FILES:
         shutil.copy(HERE / name, folder / "escape" / name)
     shutil.copy(MUSTER, folder / "muster")
     shutil.copy(LIBRARY, folder / "lib" / LIBRARY.name)
-    for name, content in machine().items():
-        (folder / "nvml" / name).write_text("".join(f"{key}={value}\n"
-                                                    for key, value in content.items()))
+    FakeGpus(folder / "nvml", escape_host.GPUS)
     shutil.copy("/usr/bin/id", folder / "as_root")
     (folder / "as_root").chmod(0o4755)
     shutil.copy("/usr/bin/id", folder / "as_group")
@@ -346,16 +341,6 @@ def prepare(lab):
     escape_host.make_nodes(folder / "nodes", {**escape_host.gpu_nodes(), "kmsg": (1, 11),
                                               "mem": (1, 1)})
     escape_host.make_nodes(folder / "nodes", {"disk": (7, 0)}, 0o060000)
-
-
-def machine():
-    """A folder of tests/fakes/nvml: GPUs without links."""
-    files = {"machine": {"driver": "550.54.15", "cuda": 12040, "count": escape_host.GPUS}}
-    for minor in range(escape_host.GPUS):
-        files[f"gpu{minor}"] = {**GPU, "minor": minor, "numa": 0,
-                                "uuid": f"GPU-{minor + 1:08x}-1111-2222-3333-444444444444",
-                                "pci": f"00000000:{0x1b + minor:02X}:00.0"}
-    return files
 
 
 def end_slice(*_):

@@ -3,6 +3,7 @@
 import subprocess
 
 import cluster
+import stuck_driver
 from cluster import Broken
 
 
@@ -17,5 +18,6 @@ def inventory(mutations=200, seed=1):
     run_it("bench_inventory", mutations, seed)
 
 
-def probers(trials=200, workers=8):
+def probers(trials=200, workers=8, watched=stuck_driver.WATCHED_S):
     run_it("bench_probers", trials, workers)
+    stuck_driver.ranks_touched(watched)
