@@ -3,7 +3,7 @@
 // them lie open to everybody, as a leaked descriptor or a careless image would show them. ENXIO
 // says that the kernel let it through to a driver that is not there; else EPERM or ENOENT. Usage:
 //
-// bench_devices GRANTS SEED     as root; makes a mount namespace of its own
+// bench_devices GRANTS SEED [AT_ONCE]     as root; makes a mount namespace of its own
 // bench_devices planted         the same with one of the two ways missing: it has to be found
 // bench_devices supervise ...   a supervisor
 // bench_devices rank FOLDER     a rank
@@ -16,7 +16,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,7 +41,7 @@ namespace {
 constexpr std::uint32_t kGpus = 16;
 constexpr std::uint32_t kNvidiaMajor = 195;
 constexpr std::uint32_t kControlMinor = 255;
-constexpr std::size_t kAtOnce = 4;
+constexpr std::uint64_t kAtOnce = 4;
 constexpr std::uint32_t kRanksMax = 3;
 constexpr Duration kPatience = std::chrono::seconds(60);
 const HostId kHost = HostId::from_bytes("0123456789abcdef");
@@ -128,8 +130,27 @@ struct Figures {
   std::uint64_t grants = 0;
   std::uint64_t ranks = 0;
   std::uint64_t wrong = 0;
-  Duration preparing{0};
+  std::vector<Duration> preparing;  ///< Of each grant.
 };
+
+double ms(Duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+void print_preparing(std::vector<Duration> preparing) {
+  if (preparing.empty()) {
+    return;
+  }
+  std::sort(preparing.begin(), preparing.end());
+  double sum = 0;
+  for (const Duration each : preparing) {
+    sum += ms(each);
+  }
+  const std::size_t count = preparing.size();
+  std::printf("figure prepare_ms %.1f ms\n", sum / static_cast<double>(count));
+  std::printf("figure prepare_ms_p50 %.1f ms\n", ms(preparing[count / 2]));
+  std::printf("figure prepare_ms_p99 %.1f ms\n", ms(preparing[count * 99 / 100]));
+}
 
 class Grants {
  public:
@@ -151,11 +172,11 @@ class Grants {
     agent_ = std::make_unique<RankSupervisors>(options);
   }
 
-  Figures play(std::uint64_t count) {
+  Figures play(std::uint64_t count, std::uint64_t at_once = kAtOnce) {
     static_cast<void>(agent_->adopt());
     const Instant deadline = boot_now() + kPatience * static_cast<std::int64_t>(count / 100 + 1);
     while (figures_.grants < count && boot_now() < deadline) {
-      while (open_.size() < kAtOnce && begun_ < count) {
+      while (open_.size() < at_once && begun_ < count) {
         begin();
       }
       turn();
@@ -222,7 +243,7 @@ class Grants {
 
   void launch(Token token) {
     Grant& grant = open_.at(token);
-    figures_.preparing += boot_now() - grant.began;
+    figures_.preparing.push_back(boot_now() - grant.began);
     grant.launch.hold_until = boot_now() + std::chrono::minutes(1);
     agent_->carry_out(grant.launch, {"host"});
   }
@@ -270,7 +291,21 @@ int run_planted(const std::string& data, const std::string& folder, const Probed
   return found == 2 ? 0 : 1;
 }
 
-int run_all(std::uint64_t grants, std::uint64_t seed, bool is_planted) {
+void remove_places(const char* data, const char* folder) {
+  std::error_code ignored;
+  std::filesystem::remove_all(data, ignored);
+  umount2(folder, MNT_DETACH);
+  rmdir(folder);
+}
+
+struct Wish {
+  std::uint64_t grants = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t at_once = kAtOnce;
+  bool is_planted = false;
+};
+
+int run_all(const Wish& wish) {
   char data[] = "/var/tmp/muster-devices-XXXXXX";
   char folder[] = "/var/tmp/muster-nodes-XXXXXX";
   if (geteuid() != 0) {
@@ -287,18 +322,17 @@ int run_all(std::uint64_t grants, std::uint64_t seed, bool is_planted) {
                 probed.abilities.text().c_str());
     return 0;
   }
-  if (is_planted) {
-    return run_planted(data, folder, probed);
+  if (wish.is_planted) {
+    const int status = run_planted(data, folder, probed);
+    remove_places(data, folder);
+    return status;
   }
-  const Figures figures = Grants(data, folder, probed, seed).play(grants);
-  std::error_code ignored;
-  std::filesystem::remove_all(data, ignored);
+  const Figures figures = Grants(data, folder, probed, wish.seed).play(wish.grants, wish.at_once);
+  remove_places(data, folder);
   std::printf("figure devices_grants %llu count\n",
               static_cast<unsigned long long>(figures.grants));
   std::printf("figure devices_ranks %llu count\n", static_cast<unsigned long long>(figures.ranks));
-  std::printf("figure prepare_ms %.1f ms\n",
-              static_cast<double>(to_ms(figures.preparing * 10)) / 10.0 /
-                  static_cast<double>(std::max<std::uint64_t>(1, figures.grants)));
+  print_preparing(figures.preparing);
   std::printf("figure devices_wrong %llu count\n", static_cast<unsigned long long>(figures.wrong));
   return figures.wrong == 0 ? 0 : 1;
 }
@@ -314,11 +348,16 @@ int main(int argc, char** argv) {
   if (first == "rank" && argc == 3) {
     return muster::agent::run_rank(argv[2]);
   }
-  const bool is_planted = argc == 2 && first == "planted";
-  if (argc != 3 && !is_planted) {
-    std::fprintf(stderr, "usage: bench_devices GRANTS SEED | planted\n");
+  muster::agent::Wish wish;
+  wish.is_planted = argc == 2 && first == "planted";
+  if (argc != 3 && argc != 4 && !wish.is_planted) {
+    std::fprintf(stderr, "usage: bench_devices GRANTS SEED [AT_ONCE] | planted\n");
     return 2;
   }
-  return muster::agent::run_all(is_planted ? 0 : std::strtoull(argv[1], nullptr, 10),
-                                is_planted ? 0 : std::strtoull(argv[2], nullptr, 10), is_planted);
+  if (!wish.is_planted) {
+    wish.grants = std::strtoull(argv[1], nullptr, 10);
+    wish.seed = std::strtoull(argv[2], nullptr, 10);
+    wish.at_once = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : wish.at_once;
+  }
+  return muster::agent::run_all(wish);
 }

@@ -24,6 +24,7 @@ TARGETS = {
     "core": ["bench_core"],
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
+    "launch_rooms": ["bench_devices"],
     "escapes": ["muster", "fake_nvml_new"],
     "clean": ["muster", "fake_nvml_new"],
     "masked": ["muster", "fake_nvml_new"],

@@ -17,7 +17,8 @@ PORTS = 100  #: Of one of them.
 AT_ONCE = 4
 #: Until its faults begin; and of those that end by themselves, for they tell at their end.
 SLICE_S = {"chaos": 20, "ranks_as_person": 60, "crowd": 60, "audit": 60,
-           "clean": 60, "masked": 60, "devices": 60, "limits": 60, "escapes": 60, "probers": 60}
+           "clean": 60, "masked": 60, "devices": 60, "limits": 60, "escapes": 60, "probers": 60,
+           "launch_rooms": 60}
 SLICE_ELSE_S = 6
 LIMIT_S = 120  #: Of what does not end by itself.
 TOLD_MAX = 4000  #: Letters of its last words.
@@ -33,6 +34,7 @@ SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"],
            "clean": ["--grants", "60", "--leaks", "0", "--planted", "20"],
            "masked": ["--trials", "3"],
            "devices": ["--grants", "200"], "limits": ["--grants", "10"],
+           "launch_rooms": ["--grants", "20", "--runs", "3"],
            "probers": ["--trials", "8", "--watched", "2"]}
 LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf"}
 
