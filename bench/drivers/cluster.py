@@ -24,7 +24,7 @@ TARGETS = {
     "core": ["bench_core"],
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
-    "launch_rooms": ["bench_devices"],
+    "launch_rooms": ["muster", "bench_devices", "bench_probe", "bench_stamp"],
     "escapes": ["muster", "fake_nvml_new"],
     "clean": ["muster", "fake_nvml_new"],
     "masked": ["muster", "fake_nvml_new"],

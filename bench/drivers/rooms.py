@@ -1,5 +1,6 @@
 """The rooms of grants: real supervisors and ranks, without agents; rooms of others beside them."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -8,8 +9,10 @@ import time
 
 import cluster
 from cluster import Broken, figure, quantile
+from lab import MUSTER
 
 TRUE = "/bin/true"
+TURNS = 5
 #: As much apart as a room of ours is, beside the network.
 BWRAP = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
          "--unshare-pid", "--unshare-ipc", TRUE]
@@ -65,9 +68,23 @@ def timed(name, command, runs):
     figure(f"{name}_ms_p50", quantile(times, 0.5), "ms")
 
 
-def launch_rooms(grants=200, runs=30):
+def launch_of(binary):
+    """The median milliseconds of `bench/run launch` with that executable."""
+    done = subprocess.run([str(cluster.ROOT / "bench" / "run"), "launch"], capture_output=True,
+                          text=True, env={**os.environ, "MUSTER_BINARY": str(binary)})
+    lines = [line.split() for line in done.stdout.splitlines()]
+    found = [float(words[2]) for words in lines if words[:2] == ["figure", "launch_p50"]]
+    if not found:
+        raise Broken(f"launch with {binary}: {done.stderr.strip()}")
+    return found[0]
+
+
+def launch_rooms(grants=200, runs=30, base=""):
     """Rooms of grants, one at a time, until they are prepared; beside it whole runs of nothing in
-    rooms of others."""
+    rooms of others. `base`: an executable of another commit, whose launches take turns."""
+    if base:
+        ratios = [launch_of(MUSTER) / launch_of(base) for _ in range(TURNS)]
+        figure("launch_ratio", quantile(ratios, 0.5), "ratio")
     program = str(cluster.BUILD / "bench" / "bench_devices")
     if subprocess.run([program, str(grants), "1", "1"]).returncode != 0:
         raise Broken("a rank opened a device that is not its own, or not one that is")
