@@ -20,11 +20,12 @@ import time
 
 import cluster
 from cluster import Broken, figure
+from fake_gpus import LIBRARY, FakeGpus, uuid_of
 from lab import MUSTER, Agent, Enough, Lab, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIBRARY = cluster.BUILD / "tests" / "fakes" / "new" / "libnvidia-ml.so.1"
 GPUS = 8
+MINORS = {uuid_of(minor): minor for minor in range(GPUS)}
 LOGIN = ("games", 5, 60)
 LOOK_S = 0.02
 SEEN_S = 0.3  #: A grant lives so long at least: then it is seen.
@@ -32,11 +33,8 @@ QUEUED = 12
 #: The fake counts memory to the look at which it finds a process dead.
 SLACK_S = 0.05
 LEAKED_S = 60
-RESET_S = 2  #: What the hooks take, which do nothing.
+RESET_S = 2  #: The time that the hooks take, which do nothing.
 MIB = 1 << 20
-GPU = {"name": "NVIDIA H100 80GB HBM3", "memory_total": 85520809984, "memory_reserved": 549453824,
-       "memory_used": 4194304, "mig": 0, "ecc_corrected": 0, "ecc_uncorrected": 0, "recovery": 0,
-       "throttle": 1, "utilization": 0, "temperature": 35, "power": 71000, "clock": 345}
 #: How the program of a grant goes about its end.
 PROGRAMS = {
     "ends": "exit 0",
@@ -55,32 +53,19 @@ class WatchedAgent(Agent):
                 *super().command(**changes)]
 
 
-class Driver:
+class Driver(FakeGpus):
     """The fake's folder: GPUs, and what is left on each."""
 
     def __init__(self, folder, hides=False):
-        self.folder = folder
         self.hides = hides  #: It tells of no process and no memory of one.
-        self.gpus = [{**GPU, "minor": minor, "numa": 0, "pci": f"00000000:{0x1b + minor:02X}:00.0",
-                      "uuid": f"GPU-{minor + 1:08x}-1111-2222-3333-444444444444"}
-                     for minor in range(GPUS)]
-        self.users = [{} for _ in range(GPUS)]  # By GPU: {pid: bytes}.
-        self._write("machine", {"driver": "550.54.15", "cuda": 12040, "count": GPUS})
-        for minor in range(GPUS):
-            self.write(minor)
-
-    def _write(self, name, values):
-        beside = self.folder / (name + ".new")
-        beside.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
-        beside.rename(self.folder / name)
+        self.users = [{} for _ in range(GPUS)]  #: By GPU: {pid: bytes}.
+        self.late_ms = [0] * GPUS  #: For which memory of the dead stays.
+        super().__init__(folder, GPUS)
 
     def write(self, minor):
         told = {} if self.hides else self.users[minor]
         processes = ",".join(f"{pid}:{size}" for pid, size in told.items())
-        self._write(f"gpu{minor}", {**self.gpus[minor], "processes": processes})
-
-    def minor_of(self, uuid):
-        return next(minor for minor, gpu in enumerate(self.gpus) if gpu["uuid"] == uuid)
+        self.change(minor, processes=processes, free_late_ms=self.late_ms[minor])
 
 
 class Truth:
@@ -143,7 +128,7 @@ class Truth:
                 strangers = {process.pid for process, _ in self.strangers[minor]}
                 self.driver.users[minor] = {pid: size for pid, size
                                             in self.driver.users[minor].items() if pid in strangers}
-                self.driver.gpus[minor]["free_late_ms"] = self._next_late()
+                self.driver.late_ms[minor] = self._next_late()
         for minor in self.grants[token]:
             users = self.driver.users[minor]
             new = [pid for pid in pids if pid not in users]
@@ -159,8 +144,7 @@ class Truth:
                 continue
             for line in environment:
                 if line.startswith(b"CUDA_VISIBLE_DEVICES="):
-                    return [self.driver.minor_of(uuid)
-                            for uuid in line.decode().partition("=")[2].split(",")]
+                    return [MINORS[uuid] for uuid in line.decode().partition("=")[2].split(",")]
         return None
 
     def _judge(self, token, minor, now):
@@ -173,8 +157,7 @@ class Truth:
 
     def _end(self, token, now):
         for minor in self.grants.pop(token):
-            late = float(self.driver.gpus[minor].get("free_late_ms", 0)) / 1000
-            self.busy_until[minor] = now + late if late >= 0 else float("inf")
+            self.busy_until[minor] = now + self.driver.late_ms[minor] / 1000
             self.freed[minor] = now
             for _, until in self.strangers[minor]:
                 self.freed[minor] = max(self.freed[minor], until)
@@ -240,7 +223,7 @@ def submit(lab, kind, gpus):
 def prepare(lab):
     folder = lab.directory
     folder.chmod(0o755)
-    for name in ("lib", "nvml", "stage", "home", "hooks/reset", "hooks/health"):
+    for name in ("lib", "stage", "home", "hooks/reset", "hooks/health"):
         (folder / name).mkdir(parents=True)
     for name in ("hooks/reset/10-reset", "hooks/health/10-test"):
         (folder / name).write_text(f"#!/bin/sh\nsleep {RESET_S}\n")
@@ -395,7 +378,7 @@ def masked(trials=20, code=119):
         gone, back = [], []
         for trial in range(trials):
             minor = trial % GPUS
-            uuid = driver.gpus[minor]["uuid"]
+            uuid = uuid_of(minor)
             began = time.time()
             with open(driver.folder / "events", "a", encoding="ascii") as file:
                 file.write(f"{minor} {code}\n")

@@ -15,7 +15,7 @@ import socket
 import sys
 
 sys.dont_write_bytecode = True
-#: What it came with, before it opens anything.
+#: The descriptors that it came with, before it opens anything.
 INHERITED = [int(name) for name in os.listdir("/proc/self/fd") if int(name) > 2]
 INHERITED = [number for number in INHERITED if os.path.exists(f"/proc/self/fd/{number}")]
 

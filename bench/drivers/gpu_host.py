@@ -13,5 +13,5 @@ import escape_host  # noqa: E402
 
 if __name__ == "__main__":
     escape_host.GPUS = int(sys.argv[2])
-    escape_host.make_devices(f"{sys.argv[1]}/stage")
+    escape_host.make_devices(f"{sys.argv[1]}/stage", {})
     os.execvp(sys.argv[4], sys.argv[4:])
