@@ -16,6 +16,7 @@ using scheduler::SchedulerMutant;
 
 namespace {
 
+constexpr const char* kWithheld = "gpu withheld";
 constexpr std::size_t kGrantsMax = 256;  // 16 slices on each of 16 GPUs.
 
 /// The places whose tokens show that an Assign is late. Shares without GPUs have one in common: the
@@ -73,7 +74,7 @@ void GangAgent::tick(Instant now) {
   withhold_ended(latest_);
   grants_.tick(latest_, out_);
   stuck_.give_up_orphans(latest_, grants_, inventory_.gpus, out_);
-  grants_.advance(latest_, renewals_, out_);
+  grants_.advance(latest_, stuck_.dirty(), renewals_, out_);
   if (stuck_.watch(latest_, grants_, out_)) {
     hello_exchange_.want_hello(latest_);
   }
@@ -159,6 +160,7 @@ void GangAgent::hear(Instant now, Input input) {
           },
           [&](InventoryChanged& changed) { on_inventory(now, std::move(changed.inventory)); },
           [&](const GpusCleaned& cleaned) { on_cleaned(cleaned.uuids); },
+          [&](UnwellGpusChanged& changed) { unwell_ = std::move(changed.uuids); },
           [&](ShortageChanged& changed) { on_shortage(std::move(changed.shortage)); },
       },
       input);
@@ -184,8 +186,17 @@ void GangAgent::on_silent(Instant now, Token token) {
   }
 }
 
+/// An orphan may have held its GPUs in a look that found no process on them.
+bool GangAgent::forget_orphan(Token token) {
+  const auto held = stuck_.forget_orphan(token);
+  for (const std::string& uuid : held.value_or(std::vector<std::string>())) {
+    withhold_listed(latest_, uuid, token);
+  }
+  return held.has_value();
+}
+
 void GangAgent::on_gone(SupervisorGone input) {
-  stuck_.forget_orphan(input.token);
+  forget_orphan(input.token);
   Grant* grant = grants_.find(input.token);
   if (grant == nullptr || !grant->is_live()) {
     out_.command(Forget{input.token});
@@ -208,8 +219,17 @@ void GangAgent::withhold_idle(Instant now, const std::vector<std::string>& uuids
   const std::set<std::string> held = grants_.held();
   for (const std::string& uuid : uuids) {
     if (!held.contains(uuid)) {
-      stuck_.add_dirty(now, uuid, Token(), out_);
+      stuck_.add_dirty(now, uuid, grants_.last_ended_on(uuid), out_);
     }
+  }
+}
+
+/// One that is gone from the machine is looked at when it is listed again.
+void GangAgent::withhold_listed(Instant now, const std::string& uuid, Token token) {
+  const std::vector<std::string>& listed = inventory_.gpus;
+  if (inventory_.are_watched && std::find(listed.begin(), listed.end(), uuid) != listed.end()) {
+    stuck_.add_dirty(now, uuid, token, out_);
+    hello_exchange_.content_changed(now);
   }
 }
 
@@ -217,12 +237,11 @@ void GangAgent::withhold_idle(Instant now, const std::vector<std::string>& uuids
 void GangAgent::withhold_ended(Instant now) {
   for (const Token token : out_.take_ended()) {
     const Grant* grant = grants_.find(token);
-    if (grant == nullptr || !inventory_.are_watched) {
+    if (grant == nullptr) {
       continue;
     }
     for (const scheduler::GpuSlot& place : grants_.member_of(*grant).gpus) {
-      stuck_.add_dirty(now, place.uuid.text(), token, out_);
-      hello_exchange_.content_changed(now);
+      withhold_listed(now, place.uuid.text(), token);
     }
   }
   grants_.note_dirty(stuck_.dirty());
@@ -245,7 +264,7 @@ void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
 }
 
 void GangAgent::on_ranks_ended(AllRanksEnded input) {
-  if (stuck_.forget_orphan(input.token)) {
+  if (forget_orphan(input.token)) {
     out_.command(Forget{input.token});
     return;
   }
@@ -378,6 +397,9 @@ void GangAgent::on_assign(Instant now, scheduler::Assign assign) {
   }
   const std::optional<std::string> reason = reason_to_refuse(assign, *member);
   if (reason.has_value()) {
+    if (*reason == kWithheld) {
+      hello_exchange_.want_hello(now);
+    }
     grants_.refuse(assign.token, *reason, out_);
     return;
   }
@@ -399,7 +421,10 @@ std::optional<std::string> GangAgent::reason_to_refuse(const scheduler::Assign& 
       return "gpu missing";
     }
     if (stuck_.is_orphans_gpu(place.uuid.text()) || stuck_.is_dirty(place.uuid.text())) {
-      return "gpu withheld";  // The leader decided before our hello told it.
+      return kWithheld;  // The leader decided before our hello told it.
+    }
+    if (unwell_.contains(place.uuid.text())) {
+      return "gpu not healthy";  // It decided before our row told it.
     }
   }
   if (!fence_.accepts(fenced_places(member), assign.token)) {

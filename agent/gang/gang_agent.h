@@ -89,6 +89,8 @@ class GangAgent {
   void on_cleaned(const std::vector<std::string>& uuids);
   void withhold_idle(Instant now, const std::vector<std::string>& uuids);
   void withhold_ended(Instant now);
+  void withhold_listed(Instant now, const std::string& uuid, Token token);
+  bool forget_orphan(Token token);
   void on_prepared(Instant now, const SupervisorPrepared& input);
   void on_ranks_ended(AllRanksEnded input);
   void on_inventory(Instant now, Inventory inventory);
@@ -114,6 +116,7 @@ class GangAgent {
   AgentIdentity identity_;
   Inventory inventory_;
   std::string shortage_;
+  std::set<std::string> unwell_;
   Fence fence_;
   GangOutbox out_;
   HelloExchange hello_exchange_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -153,6 +154,11 @@ struct InventoryChanged {
 struct GpusCleaned {
   std::vector<std::string> uuids;
 };
+/// The GPUs that are not well: they take no new grant. The row of the host says so, too, and the
+/// leader reads it late.
+struct UnwellGpusChanged {
+  std::set<std::string> uuids;
+};
 /// The reason, for people, that this host can start no grant now; "" = it can.
 struct ShortageChanged {
   std::string shortage;
@@ -162,7 +168,7 @@ using GangAgentInput =
     std::variant<LeaderMessage, LeaderChanged, EpochObeyed, LeaveBegun, Persisted,
                  SupervisorAdopted, SupervisorSilent, SupervisorGone, SupervisorsScanned,
                  SupervisorPrepared, LaunchFailed, RanksStarted, RankFailedEarly, AllRanksEnded,
-                 OutputDropped, InventoryChanged, GpusCleaned, ShortageChanged>;
+                 OutputDropped, InventoryChanged, GpusCleaned, UnwellGpusChanged, ShortageChanged>;
 
 // ---- outputs ----
 

@@ -68,6 +68,17 @@ std::set<std::string> Grants::held() const {
   return uuids;
 }
 
+Token Grants::last_ended_on(const std::string& uuid) const {
+  Token last;
+  for (const auto& [token, grant] : grants_) {
+    const std::vector<scheduler::GpuSlot>& places = member_of(grant).gpus;
+    const bool is_on_it = std::any_of(places.begin(), places.end(),
+                                      [&](const auto& place) { return place.uuid == uuid; });
+    last = is_on_it && grant.state() == GrantState::kEnded ? token : last;
+  }
+  return last;
+}
+
 std::vector<scheduler::GrantReport> Grants::reports(std::uint64_t epoch) const {
   std::vector<scheduler::GrantReport> reports;
   for (const auto& [token, grant] : grants_) {
@@ -451,18 +462,20 @@ Instant Grants::next_deadline() const {
   return deadline;
 }
 
-void Grants::advance(Instant now, Renewals& renewals, GangOutbox& out) {
+void Grants::advance(Instant now, const std::set<std::string>& dirty, Renewals& renewals,
+                     GangOutbox& out) {
   for (auto& [token, grant] : grants_) {
     if (grant.is_durable()) {
-      advance_one(now, grant, renewals, out);
+      advance_one(now, grant, dirty, renewals, out);
     }
   }
 }
 
-void Grants::advance_one(Instant now, Grant& grant, Renewals& renewals, GangOutbox& out) {
+void Grants::advance_one(Instant now, Grant& grant, const std::set<std::string>& dirty,
+                         Renewals& renewals, GangOutbox& out) {
   switch (grant.phase) {
     case GrantPhase::kPrepared:
-      advance_ready(now, grant, renewals, out);
+      advance_ready(now, grant, dirty, renewals, out);
       return;
     case GrantPhase::kStartHeard:
       steps_.launch(grant, out);
@@ -486,9 +499,13 @@ void Grants::advance_one(Instant now, Grant& grant, Renewals& renewals, GangOutb
 
 // ---- the steps ----
 
-/// A higher token revokes lower ones, but Ready waits until the ranks of those are gone.
-Grants::Way Grants::way_for(const Grant& grant) const {
+/// A higher token revokes lower ones, but Ready waits until the ranks of those are gone, and until
+/// what they left is.
+Grants::Way Grants::way_for(const Grant& grant, const std::set<std::string>& dirty) const {
   Way way = Way::kFree;
+  for (const scheduler::GpuSlot& place : member_of(grant).gpus) {
+    way = dirty.contains(place.uuid.text()) ? Way::kBlocked : way;
+  }
   for (const auto& [token, other] : grants_) {
     if (token >= grant.record.token) {
       break;
@@ -504,9 +521,10 @@ Grants::Way Grants::way_for(const Grant& grant) const {
   return way;
 }
 
-void Grants::advance_ready(Instant now, Grant& grant, Renewals& renewals, GangOutbox& out) {
+void Grants::advance_ready(Instant now, Grant& grant, const std::set<std::string>& dirty,
+                           Renewals& renewals, GangOutbox& out) {
   const Token token = grant.record.token;
-  const Way way = way_for(grant);
+  const Way way = way_for(grant, dirty);
   if (way == Way::kStuck) {
     steps_.abort(grant, "stuck", out);
     steps_.refuse(token, "stuck", out);

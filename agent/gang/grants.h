@@ -46,6 +46,8 @@ class Grants {
   bool are_settled() const;
   /// The GPUs of grants that are neither ABORTED nor ENDED.
   std::set<std::string> held() const;
+  /// The last ENDED grant on the GPU that is not forgotten; zero = there is no.
+  Token last_ended_on(const std::string& uuid) const;
   /// The reports of all grants in a hello of an agent that obeys `epoch`.
   std::vector<scheduler::GrantReport> reports(std::uint64_t epoch) const;
   /// The request to renew all holds.
@@ -102,8 +104,10 @@ class Grants {
 
   /// Handles lapsed holds, ranks that do not die, and repeats of Finish.
   void tick(Instant now, GangOutbox& out);
-  /// Takes the steps that wait for a durable state: Ready, Launch, Finish.
-  void advance(Instant now, Renewals& renewals, GangOutbox& out);
+  /// Takes the steps that wait for a durable state: Ready, Launch, Finish. Ready waits for `dirty`
+  /// GPUs, too.
+  void advance(Instant now, const std::set<std::string>& dirty, Renewals& renewals,
+               GangOutbox& out);
   Instant next_deadline() const;
   void check_invariants(const Fence& fence) const;
 
@@ -112,9 +116,11 @@ class Grants {
   enum class Way { kFree, kBlocked, kStuck };
 
   void tick_one(Instant now, Grant& grant, GangOutbox& out);
-  void advance_one(Instant now, Grant& grant, Renewals& renewals, GangOutbox& out);
-  void advance_ready(Instant now, Grant& grant, Renewals& renewals, GangOutbox& out);
-  Way way_for(const Grant& grant) const;
+  void advance_one(Instant now, Grant& grant, const std::set<std::string>& dirty,
+                   Renewals& renewals, GangOutbox& out);
+  void advance_ready(Instant now, Grant& grant, const std::set<std::string>& dirty,
+                     Renewals& renewals, GangOutbox& out);
+  Way way_for(const Grant& grant, const std::set<std::string>& dirty) const;
   void forget(Token token, GangOutbox& out);
 
   GrantSteps steps_;

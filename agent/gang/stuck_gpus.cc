@@ -18,8 +18,15 @@ void StuckGpus::add_orphan(Instant now, Token token, GangOutbox& out) {
   out.emit(Severity::kWarn, "orphan_supervisor", token);
 }
 
-bool StuckGpus::forget_orphan(Token token) {
-  return orphans_.erase(token) + stuck_orphans_.erase(token) > 0;
+std::optional<std::vector<std::string>> StuckGpus::forget_orphan(Token token) {
+  std::optional<std::vector<std::string>> held;
+  if (orphans_.erase(token) > 0) {
+    held.emplace();
+  }
+  if (auto stuck = stuck_orphans_.extract(token)) {
+    held = std::move(stuck.mapped());
+  }
+  return held;
 }
 
 bool StuckGpus::is_orphans_gpu(const std::string& uuid) const {
@@ -33,13 +40,14 @@ void StuckGpus::add_dirty(Instant now, const std::string& uuid, Token token, Gan
   if (mutant(scheduler::SchedulerMutant::kDirtyOffered)) {
     return;
   }
-  dirty_[uuid] = {token, false};
+  Dirty& dirty = dirty_[uuid];
+  dirty = {token == Token() ? dirty.token : token, false};
   const auto place = std::lower_bound(withheld_.begin(), withheld_.end(), uuid);
   if (place == withheld_.end() || *place != uuid) {
     withheld_.insert(place, uuid);
   }
   recheck_at_ = std::min(recheck_at_, now + recheck_);
-  out.clean({uuid, token});
+  out.clean({uuid, dirty.token});
 }
 
 void StuckGpus::on_cleaned(const std::string& uuid) {

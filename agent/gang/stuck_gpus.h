@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,8 +32,8 @@ class StuckGpus {
 
   /// Ends a supervisor without a live grant.
   void add_orphan(Instant now, Token token, GangOutbox& out);
-  /// No process is left under this token. True if it was an orphan.
-  bool forget_orphan(Token token);
+  /// No process is left under this token. The GPUs that it held; nullopt if it was no orphan.
+  std::optional<std::vector<std::string>> forget_orphan(Token token);
   /// True if hello waits for an orphan.
   bool are_orphans_ending() const { return !orphans_.empty(); }
   /// True if an orphan that did not end may hold this GPU. GPUs of grants are guarded by the fence.

@@ -112,7 +112,14 @@ void HostGpus::hear(Instant now, gpus::Viewed& viewed) {
   for (clean::NotSeen& not_seen : viewed.not_seen) {
     cleanliness_.step(now, std::move(not_seen));
   }
-  reading_ = std::move(viewed.view.machine);
+  MachineReading& reading = viewed.view.machine;
+  if (!reading_.driver.empty() && !reading.driver.empty() && reading_.driver != reading.driver) {
+    // Another driver takes another share for itself.
+    for (const auto& [uuid, bytes] : Cleanliness::Lowest(cleanliness_.lowest())) {
+      cleanliness_.step(now, clean::WasReset{uuid});
+    }
+  }
+  reading_ = std::move(reading);
 }
 
 /// The facts that are none of a reading: no answer at all, and GPUs that hang.
@@ -176,7 +183,7 @@ void HostGpus::hear(Instant now, gpus::Offered& offered) {
   health_.step(now, health::Registered{std::move(offered.uuids)});
 }
 
-/// A grant is never disturbed. What a dead grant left is disturbed: that is the purpose.
+/// A grant is never disturbed. Leftovers of a dead one are: that is the purpose.
 void HostGpus::hear(Instant, gpus::Held& held) {
   const auto ask = [&](std::set<std::string>& wanted, auto command) {
     for (auto it = wanted.begin(); it != wanted.end();) {
@@ -198,18 +205,25 @@ void HostGpus::hear(Instant now, health::Input& fact) {
       ended != nullptr && ended->failure.empty()) {
     cleanliness_.step(now, clean::WasReset{ended->uuid});
   }
+  if (const auto* unmasked = std::get_if<health::UnmaskOrder>(&fact)) {
+    cleanliness_.step(now, clean::WasReset{unmasked->uuid});
+  }
   health_.step(now, std::move(fact));
 }
 
 void HostGpus::drain(Instant now) {
   clean::Output clean = cleanliness_.take_output();
-  for (std::string& uuid : clean.looks) {
+  const auto last_on = [this](const std::string& uuid) {
     const auto last = last_.find(uuid);
-    const Token token = last == last_.end() ? Token() : last->second;
+    return last == last_.end() ? Token() : last->second;
+  };
+  for (std::string& uuid : clean.looks) {
+    const Token token = last_on(uuid);
     out_.commands.push_back(gpus::CleanLook{std::move(uuid), token});
   }
   for (clean::Kill& kill : clean.kills) {
-    out_.commands.push_back(gpus::KillHolder{std::move(kill.uuid), kill.pid});
+    const Token token = last_on(kill.uuid);
+    out_.commands.push_back(gpus::KillHolder{std::move(kill.uuid), kill.pid, token});
   }
   for (clean::Cleaned& cleaned : clean.cleaned) {
     last_.erase(cleaned.uuid);

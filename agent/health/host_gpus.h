@@ -58,10 +58,11 @@ struct CleanLook {
   Token token;
   bool operator==(const CleanLook&) const = default;
 };
-/// Kill the process: it belongs to a grant that has ended.
+/// Kill the process, if it is in the control group of that grant, which has ended.
 struct KillHolder {
   std::string uuid;
   std::uint32_t pid = 0;
+  Token token{};
   bool operator==(const KillHolder&) const = default;
 };
 /// Look at all GPUs soon.
@@ -105,6 +106,8 @@ class HostGpus {
   Output take_output();
   void check_invariants() const;
 
+  /// Output::has_changed, of the output that was not taken yet.
+  bool has_changed() const { return out_.has_changed; }
   /// True if a reset or a self-test waits for its GPU to be idle.
   bool waits_for_idle() const { return !resets_.empty() || !checks_.empty(); }
   /// False if it is masked or failed: no new grant comes onto it.

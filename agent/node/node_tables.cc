@@ -100,6 +100,7 @@ void Node::Waiting::show_offer(Node& node, Instant now) {
   }
   if (node.options_.hardware.are_watched) {
     node.gpus_.step(now, std::move(offered));
+    node.gang_agent_.step(now, UnwellGpusChanged{unwell_gpus(node.options_, node.gpus_)});
   }
   node.store_.step(now, capacity_field(node.options_, node.gpus_, node.gang_agent_.shortage()));
 }
@@ -107,6 +108,9 @@ void Node::Waiting::show_offer(Node& node, Instant now) {
 bool Node::Waiting::follow_gpus(Node& node, Instant now) {
   if (!node.options_.hardware.are_watched) {
     return false;
+  }
+  if (node.gpus_.has_changed()) {
+    node.gang_agent_.step(now, UnwellGpusChanged{unwell_gpus(node.options_, node.gpus_)});
   }
   if (node.gpus_.waits_for_idle()) {
     node.gpus_.step(now, gpus::Held{node.gang_agent_.held_gpus()});

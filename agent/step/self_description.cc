@@ -60,6 +60,16 @@ std::string own_row_question(HostId self) {
   return crdt::encode(question);
 }
 
+std::set<std::string> unwell_gpus(const NodeOptions& options, const HostGpus& gpus) {
+  std::set<std::string> uuids;
+  for (const crdt::Gpu& gpu : options.hardware.capacity.gpus) {
+    if (!gpus.is_well(gpu.uuid)) {
+      uuids.insert(gpu.uuid);
+    }
+  }
+  return uuids;
+}
+
 crdt::Publish capacity_field(const NodeOptions& options, const HostGpus& gpus,
                              const std::string& shortage) {
   crdt::Capacity capacity = options.hardware.capacity;

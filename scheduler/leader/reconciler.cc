@@ -69,7 +69,6 @@ std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRe
                   : view.degraded ? Health::kDegraded
                                   : Health::kHealthy;
   wanted.unhealthy_gpus = view.unhealthy_gpus;
-  wanted.quarantined = record.quarantined;
   wanted.shortage = view.shortage;
   const bool same = wanted.start == record.seen && wanted.verdict == record.verdict &&
                     wanted.health == record.health && wanted.shortage == record.shortage &&

@@ -272,6 +272,7 @@ constexpr SwarmProfile recoveries() {
   profile.name = "recoveries";
   profile.weights.with(0, {kDiskLied}).with(0, {kVoterPutBack});
   profile.weights.with(0, {kVoterLostRaft}).with(5, {kQuorumLost});
+  profile.are_gpus_watched = true;
   profile.repeat = 0;  // A key may be another job's afterwards.
   profile.between_faults_max = 6s;
   profile.hold_max = 25s;

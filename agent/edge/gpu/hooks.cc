@@ -60,10 +60,43 @@ int spawn_hook(const std::string& path, int stream) {
   return error == 0 ? pid : -error;
 }
 
-/// Reaps it if it has ended.
-bool has_ended(const Fd& process, siginfo_t& how) {
-  return waitid(P_PIDFD, static_cast<id_t>(process.get()), &how, WEXITED | WNOHANG) == 0 &&
-         how.si_pid != 0;
+enum class End { kNotYet, kSeen, kUnknown };
+
+/// kUnknown: somebody else in this process reaped it, as one does that is the parent of all.
+End end_of(const Fd& process, int options, siginfo_t& how) {
+  how = {};
+  if (waitid(P_PIDFD, static_cast<id_t>(process.get()), &how, WEXITED | WNOHANG | options) != 0) {
+    return End::kUnknown;
+  }
+  return how.si_pid == 0 ? End::kNotYet : End::kSeen;
+}
+
+/// KILL to all that the program started. Its number names its group until it is reaped.
+void kill_all(const Fd& process, int pid) {
+  siginfo_t how{};
+  if (end_of(process, WNOWAIT, how) != End::kUnknown) {
+    kill(-pid, SIGKILL);
+  }
+}
+
+/// "" if nobody but root and the agent's user could have written it; else why it does not run.
+std::string why_not_run(const std::string& program) {
+  const std::filesystem::path path(program);
+  for (const std::string& part :
+       {program, path.parent_path().string(), path.parent_path().parent_path().string()}) {
+    struct stat about {};
+    if (lstat(part.c_str(), &about) != 0) {
+      return "hook " + program + ": " + errno_text(errno);
+    }
+    if (S_ISLNK(about.st_mode)) {
+      return "hook " + program + ": " + part + " is a symbolic link: put the thing itself there";
+    }
+    if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+      return "hook " + program + ": " + part + " may be written by others than its owner";
+    }
+  }
+  const Status own = check_own_path(program);
+  return own ? "" : own.error().text;
 }
 
 /// One line of printable text.
@@ -79,7 +112,7 @@ std::string verdict_of(const std::string& said) {
 
 Hooks::~Hooks() {
   for (auto& [key, run] : runs_) {
-    kill(-run.pid, SIGKILL);
+    kill_all(run.process, run.pid);
   }
 }
 
@@ -125,13 +158,8 @@ void Hooks::next(Instant now, const Key& key, Run& run) {
   run.program = std::move(run.left.front());
   run.left.pop_front();
   run.said.clear();
-  struct stat about {};
-  const bool may_others_write =
-      stat(run.program.c_str(), &about) != 0 || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-  const Status own = check_own_path(run.program);
-  if (may_others_write || !own) {
-    return end(key, own ? "hook " + run.program + " may be written by others than its owner"
-                        : own.error().text);
+  if (std::string why = why_not_run(run.program); !why.empty()) {
+    return end(key, std::move(why));
   }
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -147,7 +175,12 @@ void Hooks::next(Instant now, const Key& key, Run& run) {
   run.pid = pid;
   run.process = pid > 0 ? Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) : Fd();
   if (!run.process.is_open()) {
-    return end(key, "hook " + run.program + ": " + errno_text(pid > 0 ? errno : -pid));
+    const std::string why = errno_text(pid > 0 ? errno : -pid);
+    if (pid > 0) {
+      kill(-pid, SIGKILL);
+      waitpid(pid, nullptr, 0);  // It has just begun.
+    }
+    return end(key, "hook " + run.program + ": " + why);
   }
   run.until = now + (key.first == HookKind::kHealth ? kHealthLimit : kResetLimit);
 }
@@ -177,8 +210,9 @@ void Hooks::on_readable(Instant now, int fd) {
   });
   if (found == runs_.end()) {
     siginfo_t how{};
-    std::erase_if(
-        dying_, [&](const Fd& process) { return process.get() == fd && has_ended(process, how); });
+    std::erase_if(dying_, [&](const Fd& process) {
+      return process.get() == fd && end_of(process, 0, how) != End::kNotYet;
+    });
     return;
   }
   Run& run = found->second;
@@ -196,24 +230,25 @@ void Hooks::on_readable(Instant now, int fd) {
     run.said.append(bytes.data(), std::min(room, static_cast<std::size_t>(size)));
   }
   siginfo_t how{};
-  if (waitid(P_PIDFD, static_cast<id_t>(run.process.get()), &how, WEXITED | WNOHANG | WNOWAIT) !=
-          0 ||
-      how.si_pid == 0) {
+  const End seen = end_of(run.process, WNOWAIT, how);
+  if (seen == End::kNotYet) {
     return;
   }
-  kill(-run.pid, SIGKILL);  // Before it is reaped: until then the number is that of its group.
-  static_cast<void>(has_ended(run.process, how));
+  kill_all(run.process, run.pid);
+  siginfo_t again{};
+  static_cast<void>(end_of(run.process, 0, again));
   run.process.reset();
   run.output.reset();
   const Key key = found->first;
-  if (how.si_code == CLD_EXITED && how.si_status == 0) {
+  if (seen == End::kSeen && how.si_code == CLD_EXITED && how.si_status == 0) {
     return next(now, key, run);
   }
   const std::string verdict = verdict_of(run.said);
-  const std::string end_of = how.si_code == CLD_EXITED
-                                 ? "exit status " + std::to_string(how.si_status)
-                                 : "signal " + std::to_string(how.si_status);
-  end(key, "hook " + name_of(run.program) + ": " + (verdict.empty() ? end_of : verdict));
+  const std::string way = seen == End::kUnknown ? "its exit status is not known"
+                          : how.si_code == CLD_EXITED
+                              ? "exit status " + std::to_string(how.si_status)
+                              : "signal " + std::to_string(how.si_status);
+  end(key, "hook " + name_of(run.program) + ": " + (verdict.empty() ? way : verdict));
 }
 
 void Hooks::on_time(Instant now) {
@@ -226,7 +261,7 @@ void Hooks::on_time(Instant now) {
   for (const Key& key : late) {
     Run& run = runs_.at(key);
     const std::string text = "hook " + name_of(run.program) + " did not end in time";
-    kill(-run.pid, SIGKILL);
+    kill_all(run.process, run.pid);
     dying_.push_back(std::move(run.process));
     end(key, text);
   }

@@ -24,28 +24,19 @@ std::string process_path(std::uint32_t pid, const char* file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-/// The name in /etc/passwd, or "uid N": a directory of users may take long to answer, and the loop
-/// does not wait.
-std::string user_of(std::uint32_t pid) {
-  struct stat owner {};
-  if (stat(process_path(pid, "").c_str(), &owner) != 0) {
-    return "";
+/// A directory of users may take long to answer, and the loop does not wait.
+std::map<std::uint32_t, std::string> users_of_passwd() {
+  std::map<std::uint32_t, std::string> users;
+  FILE* const file = fopen("/etc/passwd", "re");
+  if (file == nullptr) {
+    return users;
   }
-  std::string name = "uid " + std::to_string(owner.st_uid);
-  FILE* const users = fopen("/etc/passwd", "re");
-  if (users == nullptr) {
-    return name;
+  for (const passwd* user = fgetpwent(file); user != nullptr && users.size() < kPasswdLinesMax;
+       user = fgetpwent(file)) {
+    users.try_emplace(user->pw_uid, user->pw_name);
   }
-  std::size_t lines = 0;
-  for (const passwd* user = fgetpwent(users); user != nullptr && lines < kPasswdLinesMax;
-       user = fgetpwent(users), ++lines) {
-    if (user->pw_uid == owner.st_uid) {
-      name = user->pw_name;
-      break;
-    }
-  }
-  static_cast<void>(fclose(users));
-  return name;
+  static_cast<void>(fclose(file));
+  return users;
 }
 
 std::string hook_json(const std::string& hook, std::string gpu) {
@@ -158,12 +149,12 @@ void GpuWatch::obey(Instant now, const gpus::CleanLook& look, GpuProber& prober)
   }
 }
 
-/// By descriptor, and only while the process is in a group of a grant: a pid may name another one
-/// by now.
+/// By descriptor, and only while the process is in the group of that grant: a pid may name another
+/// one by now.
 void GpuWatch::obey(Instant, const gpus::KillHolder& kill, GpuProber&) {
   const auto pid = static_cast<pid_t>(kill.pid);
   const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (process.is_open() && is_ours(kill.pid) &&
+  if (process.is_open() && is_of_grant(kill.pid, kill.token) &&
       syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0) {
     events_.push_back({Severity::kWarn,
                        "gpu_holder_killed",
@@ -198,6 +189,7 @@ void GpuWatch::hear(const XidEvent& xid) {
 void GpuWatch::see(Instant now, const ProbeView& view, GpuProber&) {
   gpus::Viewed viewed;
   std::vector<health::Input> checked;
+  users_.clear();
   for (std::size_t i = 0; i < view.machine.gpus.size(); ++i) {
     const GpuReading& gpu = view.machine.gpus[i];
     const bool is_read = view.sights[i] == GpuSight::kRead && gpu.error.empty();
@@ -232,7 +224,7 @@ void GpuWatch::see(Instant now, const ProbeView& view, GpuProber&) {
   hear_hooks();
 }
 
-clean::Seen GpuWatch::seen(const GpuReading& gpu, Instant began, Token token) const {
+clean::Seen GpuWatch::seen(const GpuReading& gpu, Instant began, Token token) {
   clean::Seen seen;
   seen.uuid = gpu.uuid;
   seen.began = began;
@@ -243,7 +235,7 @@ clean::Seen GpuWatch::seen(const GpuReading& gpu, Instant began, Token token) co
   if (gpu.processes.has_value()) {
     seen.holders.emplace();
     for (const GpuProcess& process : *gpu.processes) {
-      seen.holders->push_back(holder(process.pid));
+      seen.holders->push_back(holder(process.pid, token));
     }
   }
   if (token == Token()) {
@@ -254,17 +246,30 @@ clean::Seen GpuWatch::seen(const GpuReading& gpu, Instant began, Token token) co
   return seen;
 }
 
-clean::Holder GpuWatch::holder(std::uint32_t pid) const {
-  return {pid, is_ours(pid), user_of(pid), program_of(pid)};
+clean::Holder GpuWatch::holder(std::uint32_t pid, Token token) {
+  return {pid, is_of_grant(pid, token), user_of(pid), program_of(pid)};
 }
 
-/// The GPU has no grant: a process of any grant that uses it was left by one that is over.
-bool GpuWatch::is_ours(std::uint32_t pid) const {
-  if (group_path_.empty()) {
+/// The name in /etc/passwd, or "uid N".
+std::string GpuWatch::user_of(std::uint32_t pid) {
+  struct stat owner {};
+  if (stat(process_path(pid, "").c_str(), &owner) != 0) {
+    return "";
+  }
+  if (users_.empty()) {
+    users_ = users_of_passwd();
+  }
+  const auto found = users_.find(owner.st_uid);
+  return found == users_.end() ? "uid " + std::to_string(owner.st_uid) : found->second;
+}
+
+/// By its control group, as the kernel tells it.
+bool GpuWatch::is_of_grant(std::uint32_t pid, Token token) const {
+  if (group_path_.empty() || token == Token()) {
     return false;
   }
   const std::string groups = read_file(process_path(pid, "cgroup")).value_or("");
-  return groups.find("0::" + group_path_ + "/") != std::string::npos;
+  return groups.find("0::" + group_path_ + "/" + token.text() + "/") != std::string::npos;
 }
 
 void GpuWatch::add(gpus::Input fact) {

@@ -58,17 +58,19 @@ class GpuWatch {
   void obey(Instant now, const gpus::CheckGpu& check, GpuProber& prober);
   void read_kernel_log();
   void hear_hooks();
-  clean::Seen seen(const GpuReading& gpu, Instant began, Token token) const;
-  clean::Holder holder(std::uint32_t pid) const;
-  bool is_ours(std::uint32_t pid) const;
+  clean::Seen seen(const GpuReading& gpu, Instant began, Token token);
+  clean::Holder holder(std::uint32_t pid, Token token);
+  std::string user_of(std::uint32_t pid);
+  bool is_of_grant(std::uint32_t pid, Token token) const;
   void add(gpus::Input fact);
 
   std::string group_root_;
   std::string group_path_;  ///< As /proc/PID/cgroup names it; "" = there is no.
   std::unique_ptr<KernelLog> kernel_log_;
   Hooks hooks_;
-  std::map<std::string, Look> looks_;      ///< By uuid: CleanLooks without an answer.
-  std::map<std::string, Instant> checks_;  ///< By uuid, since when.
+  std::map<std::string, Look> looks_;           ///< By uuid: CleanLooks without an answer.
+  std::map<std::string, Instant> checks_;       ///< By uuid, since when.
+  std::map<std::uint32_t, std::string> users_;  ///< By uid: /etc/passwd, during one view.
   std::vector<gpus::Input> facts_;
   std::vector<Event> events_;
 };

@@ -23,7 +23,7 @@ class GrantRooms {
   /// The rooms of later grants are made from this.
   void hold_to(const RoomHost& host) { host_ = host; }
 
-  /// What holds the ranks, for people (RoomPlan::held). Writes "room" into `directory`, for a grant
+  /// RoomPlan::held, which is for people. Writes "room" into `directory`, for a grant
   /// without one. It looks for the nodes of the driver and of RDMA at each call. The file need not
   /// survive a crash of the host: no rank does.
   Result<std::string> write(const Prepare& grant, const RankUser& user,

@@ -90,6 +90,41 @@ TEST_F(WatchedGpus, ACleanGpuIsToldOnlyBehindTheFinishThatWithheldIt) {
   EXPECT_TRUE(sent<Hello>()[0].stuck.empty());
 }
 
+TEST_F(WatchedGpus, ANewerGrantWaitsForTheLookBehindTheRanksThatItRevoked) {
+  join_clean();
+  make_running(kOne);
+  make_ready(kTwo);
+  clear();
+  end_ranks(kOne);
+  EXPECT_TRUE(sent<Ready>().empty());
+  see_clean("a");
+  ASSERT_EQ(sent<Ready>().size(), 1U);
+  EXPECT_EQ(sent<Ready>()[0].token, kTwo);
+}
+
+TEST_F(WatchedGpus, OneThatLeftTheMachineIsNotLookedAt) {
+  join_clean();
+  make_running(kOne);
+  give(InventoryChanged{watched({"b"})});
+  clear();
+  end_ranks(kOne);
+  EXPECT_TRUE(out_.to_clean.empty());
+  give(InventoryChanged{watched({"a", "b"})});
+  EXPECT_EQ(out_.to_clean, (std::vector<GpuToClean>{{"a", kOne}}));
+}
+
+TEST_F(WatchedGpus, OneThatIsNotWellTakesNoGrant) {
+  join_clean();
+  give(UnwellGpusChanged{{"a"}});
+  say(assign(kOne));
+  ASSERT_EQ(sent<Refuse>().size(), 1U);
+  EXPECT_EQ(sent<Refuse>()[0].reason, "gpu not healthy");
+  give(UnwellGpusChanged{});
+  say(assign(kTwo));
+  sync();
+  EXPECT_EQ(state_of(kTwo), GrantState::kReady);
+}
+
 TEST_F(WatchedGpus, AHelloUnderWayIsSentAgainWithTheGpuThatRanksJustLeft) {
   join_clean();
   make_running(kOne);

@@ -99,7 +99,7 @@ TEST_F(GpusDesk, ALeftoverOfTheGrantIsKilledAndAForeignerIsNamed) {
   clean::Seen seen = well(3);
   seen.holders = {clean::Holder{77, true, "ann", "python"}, clean::Holder{78, false, "ben", "top"}};
   view(read(), {seen});
-  EXPECT_EQ(told<gpus::KillHolder>(), (std::vector{gpus::KillHolder{desk_uuid(3), 77}}));
+  EXPECT_EQ(told<gpus::KillHolder>(), (std::vector{gpus::KillHolder{desk_uuid(3), 77, Token(7)}}));
   EXPECT_TRUE(cleaned_.empty());
   const std::string why = gpus_->dirty().at(desk_uuid(3));
   EXPECT_NE(why.find("pid 78 (top of ben)"), std::string::npos) << why;

@@ -86,8 +86,16 @@ TEST_F(HooksTest, AHangIsAFailureAndEndsWithItsChildren) {
 
 TEST_F(HooksTest, AProgramThatOthersMayWriteDoesNotRun) {
   add("reset/10-a", "exit 0", 0777);
-  EXPECT_EQ(run(HookKind::kReset),
-            "hook " + folder_ + "/reset/10-a may be written by others than its owner");
+  EXPECT_EQ(run(HookKind::kReset), "hook " + folder_ + "/reset/10-a: " + folder_ +
+                                       "/reset/10-a may be written by others than its owner");
+  add("reset/10-a", "exit 0");
+  chmod((folder_ + "/reset").c_str(), 0775);
+  EXPECT_NE(run(HookKind::kReset).find("/reset may be written by others"), std::string::npos);
+  chmod((folder_ + "/reset").c_str(), 0755);
+  EXPECT_EQ(run(HookKind::kReset), "");
+  std::filesystem::remove(folder_ + "/reset/10-a");
+  std::filesystem::create_symlink("/bin/true", folder_ + "/reset/10-a");
+  EXPECT_NE(run(HookKind::kReset).find("is a symbolic link"), std::string::npos);
 }
 
 TEST_F(HooksTest, OtherNamesAreNoHooks) {
