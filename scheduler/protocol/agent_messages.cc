@@ -201,11 +201,13 @@ Stop read_stop(Reader& in) {
 }
 
 void write_body(Encoder& out, const Finish& finish) {
-  out.array(6).token(finish.token);
+  out.array(finish.withheld.empty() ? 5 : 6).token(finish.token);
   write(out, finish.start);
   write(out, finish.results);
   out.boolean(finish.last);
-  write(out, finish.withheld);
+  if (!finish.withheld.empty()) {
+    write(out, finish.withheld);
+  }
 }
 
 Finish read_finish(Reader& in) {
@@ -214,7 +216,7 @@ Finish read_finish(Reader& in) {
   finish.start = read_agent_start(in);
   finish.results = read_rank_results(in);
   finish.last = in.boolean();
-  finish.withheld = read_texts(in, kUuidBytesMax);
+  finish.withheld = in.left() > 0 ? read_texts(in, kUuidBytesMax) : std::vector<std::string>();
   return finish;
 }
 

@@ -184,11 +184,13 @@ entry::Stop read_stop_entry(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Finish& fact) {
-  Encoder& out = begin(header, EntryKind::kFinish, 7).token(fact.token).id(fact.host);
-  write(out, fact.start);
-  write(out, fact.results);
-  out.boolean(fact.last);
-  write(out, fact.withheld);
+  const std::size_t fields = fact.withheld.empty() ? 6 : 7;
+  write(begin(header, EntryKind::kFinish, fields).token(fact.token).id(fact.host), fact.start);
+  write(header.encoder, fact.results);
+  header.encoder.boolean(fact.last);
+  if (!fact.withheld.empty()) {
+    write(header.encoder, fact.withheld);
+  }
 }
 
 entry::Finish read_finish_entry(Reader& in) {
@@ -198,7 +200,7 @@ entry::Finish read_finish_entry(Reader& in) {
   fact.start = read_agent_start(in);
   fact.results = read_rank_results(in);
   fact.last = in.boolean();
-  fact.withheld = read_texts(in, kUuidBytesMax);
+  fact.withheld = in.left() > 0 ? read_texts(in, kUuidBytesMax) : std::vector<std::string>();
   return fact;
 }
 
@@ -546,11 +548,9 @@ Result<LoggedEntry> decode_entry(std::string bytes) {
   }
   const std::int64_t unix_ms = in.i64();
   std::optional<Entry> entry = read_kind(static_cast<EntryKind>(kind), in);
-  if (!entry.has_value()) {
-    return Error{ErrorCode::kInvalid, "log entry of unknown kind " + std::to_string(kind)};
-  }
-  if (!in.ok()) {
-    return Error{ErrorCode::kInvalid, "malformed log entry of kind " + std::to_string(kind)};
+  if (!entry.has_value() || !in.ok()) {
+    const std::string fault = entry.has_value() ? "malformed log entry of" : "log entry of unknown";
+    return Error{ErrorCode::kInvalid, fault + " kind " + std::to_string(kind)};
   }
   return LoggedEntry{std::move(*entry), unix_ms};
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;  // NOLINT: literals only.
 using Commands = std::vector<gpus::Command>;
 
-constexpr std::uint64_t kMiB = 1ULL << 20;
+constexpr std::uint64_t kMebibyte = 1ULL << 20;
 
 /// A HostGpus of eight GPUs, and the prober and the edge around it.
 class GpusDesk : public testing::Test {
@@ -54,7 +54,7 @@ class GpusDesk : public testing::Test {
     view.has_answered = true;
     return view;
   }
-  clean::Seen well(int gpu, std::uint64_t used = 500 * kMiB) const {
+  clean::Seen well(int gpu, std::uint64_t used = 500 * kMebibyte) const {
     return {desk_uuid(gpu),          now_, true, used, std::vector<clean::Holder>(),
             RecoveryAction::kNothing};
   }
@@ -116,12 +116,12 @@ TEST_F(GpusDesk, ALeakIsNotForgottenByANewStartOfTheAgent) {
   start("boot-1");
   say(gpus::ToClean{desk_uuid(3), Token()});
   now_ += 1s;
-  view(read(), {well(3, 900 * kMiB)});
+  view(read(), {well(3, 900 * kMebibyte)});
   EXPECT_TRUE(cleaned_.empty()) << "it used 500 MiB when it was clean";
   start("boot-2");
   say(gpus::ToClean{desk_uuid(3), Token()});
   now_ += 1s;
-  view(read(), {well(3, 900 * kMiB)});
+  view(read(), {well(3, 900 * kMebibyte)});
   EXPECT_EQ(cleaned_.size(), 1U) << "a boot cleans";
 }
 
