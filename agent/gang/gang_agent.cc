@@ -275,7 +275,7 @@ void GangAgent::on_inventory(Instant now, Inventory inventory) {
   if (inventory_ == inventory) {
     return;
   }
-  std::vector<std::string> unseen;  // Those that nobody looked at until now.
+  std::vector<std::string> unseen;  // Nobody looked at them until now.
   for (const std::string& uuid : inventory.gpus) {
     const auto& known = inventory_.gpus;
     if (!inventory_.are_watched || std::find(known.begin(), known.end(), uuid) == known.end()) {

@@ -149,7 +149,7 @@ struct OutputDropped {
 struct InventoryChanged {
   Inventory inventory;
 };
-/// GPUs that were handed out as GpuToClean have been seen clean. Those of one look come together:
+/// GPUs that were handed out as GpuToClean have been seen clean. All of one look come together:
 /// each change costs a hello.
 struct GpusCleaned {
   std::vector<std::string> uuids;

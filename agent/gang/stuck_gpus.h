@@ -80,7 +80,7 @@ class StuckGpus {
   /// Orphans that did not end, each with the GPUs that it may hold.
   std::map<Token, std::vector<std::string>> stuck_orphans_;
   std::map<std::string, Dirty> dirty_;  ///< By uuid.
-  std::set<std::string> cleaned_;       ///< Those that just left `dirty_`.
+  std::set<std::string> cleaned_;       ///< They just left `dirty_`.
   std::vector<std::string> withheld_;
   Instant recheck_at_ = kNever;
 };

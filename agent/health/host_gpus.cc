@@ -122,7 +122,7 @@ void HostGpus::hear(Instant now, gpus::Viewed& viewed) {
   reading_ = std::move(reading);
 }
 
-/// The facts that are none of a reading: no answer at all, and GPUs that hang.
+/// The facts that no reading has: no answer at all, and GPUs that hang.
 void HostGpus::hear_sights(Instant now, const ProbeView& view) {
   health_.step(now, health::HostFact{HostCause::kDriverStuck,
                                      view.is_driver_stuck

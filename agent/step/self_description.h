@@ -23,7 +23,7 @@ std::uint64_t founders_wanted(const NodeOptions& options);
 scheduler::SeatOptions seat_options(const NodeOptions& options);
 /// A message that asks a host for its copy of the row of `self`: a flood does not confirm arrival.
 std::string own_row_question(HostId self);
-/// Those of the offer that are not well.
+/// The GPUs of the offer that are not well.
 std::set<std::string> unwell_gpus(const NodeOptions& options, const HostGpus& gpus);
 /// The field of the own row with this host's offer. A host with a shortage, or that is not well,
 /// takes no new grants.

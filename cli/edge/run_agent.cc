@@ -29,8 +29,7 @@ int run_agent(const AgentOptions& options) {
   run.output_rule = output_rule(options);
   run.users = {options.users.is_shared, options.users.system_users, options.users.socket_group,
                options.users.audit_file, options.users.min_isolation};
-  run.hooks = options.hooks;
-  run.kernel_log = options.kernel_log;
+  run.hardware = {options.hooks, options.kernel_log};
   run.reread = [&options]() -> Result<agent::Reread> {
     const Result<AgentOptions> news = options.reread();
     if (!news) {

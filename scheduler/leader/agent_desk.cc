@@ -45,7 +45,7 @@ std::vector<RankResult> own_results(const Member& member, const std::vector<Rank
   return own;
 }
 
-/// Those of `uuids` that the member has, sorted.
+/// The GPUs of the member that are among `uuids`, sorted.
 std::vector<std::string> own_gpus(const Member& member, const std::vector<std::string>& uuids) {
   std::set<std::string> own;
   for (const GpuSlot& gpu : member.gpus) {

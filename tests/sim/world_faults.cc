@@ -22,7 +22,9 @@ constexpr std::uint32_t kHostCpus = 16;
 constexpr Duration kStartsWithin = std::chrono::milliseconds(10);
 
 /// Gives a host GPUs in two islands, and each host with an odd index a label.
-void equip(agent::NodeOptions& options, std::uint32_t index, std::uint32_t gpus) {
+void equip(agent::NodeOptions& options, std::uint32_t index, const WorldOptions& world) {
+  const std::uint32_t gpus = world.gpus_per_host;
+  options.hardware.are_watched = world.are_gpus_watched;
   options.hardware.capacity.gpu_type = "H100";
   options.hardware.capacity.cpus = kHostCpus;
   options.hardware.capacity.memory_mb = kHostCpus << 12;
@@ -117,8 +119,7 @@ void World::start_agent(std::uint32_t index) {
   host.tickets.clear();
   options.tuning.compact_entries = options_.compact_entries;
   options.unix_ms = unix_ms(index);
-  equip(options, index, options_.gpus_per_host);
-  options.hardware.are_watched = options_.are_gpus_watched;
+  equip(options, index, options_);
   agent::Recovered recovered;
   const agent::StartRecord start =
       agent::next_start(host.disk.read(crdt::Environment::kId), StartId(rng_.next()));

@@ -56,8 +56,10 @@ std::string program_of(std::uint32_t pid) {
 
 }  // namespace
 
-GpuWatch::GpuWatch(std::string group_root, std::string hooks)
-    : group_root_(std::move(group_root)), hooks_(std::move(hooks)) {
+GpuWatch::GpuWatch(std::string group_root, HardwareSettings settings)
+    : group_root_(std::move(group_root)),
+      kernel_log_path_(std::move(settings.kernel_log)),
+      hooks_(std::move(settings.hooks)) {
   const std::string mount = mount_of_groups();
   if (!group_root_.empty() && group_root_.starts_with(mount)) {
     group_path_ = group_root_.substr(mount == "/" ? 0 : mount.size());
@@ -101,7 +103,11 @@ void GpuWatch::hear_hooks() {
   }
 }
 
-void GpuWatch::open_kernel_log(const std::string& path, bool is_from_now) {
+void GpuWatch::open_kernel_log(bool is_from_now) {
+  const std::string path = std::exchange(kernel_log_path_, "");
+  if (path.empty()) {
+    return;
+  }
   Result<std::unique_ptr<KernelLog>> log = KernelLog::open(path, is_from_now);
   if (!log) {
     events_.push_back(

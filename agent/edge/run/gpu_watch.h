@@ -13,6 +13,7 @@
 #include "agent/edge/gpu/gpu_prober.h"
 #include "agent/edge/gpu/hooks.h"
 #include "agent/edge/host/kernel_log.h"
+#include "agent/edge/run/run_agent.h"
 #include "agent/health/host_gpus.h"
 #include "gossip/base/event.h"
 #include "gossip/base/time.h"
@@ -24,12 +25,12 @@ class GpuWatch {
   /// Facts that wait to be taken; above, the oldest goes.
   static constexpr std::size_t kFactsMax = 8192;
 
-  /// `group_root`: RoomHost::group_root. `hooks`: the directory of Hooks.
-  GpuWatch(std::string group_root, std::string hooks);
+  /// `group_root`: RoomHost::group_root.
+  GpuWatch(std::string group_root, HardwareSettings settings);
 
-  /// Reads the kernel's log from here on. `is_from_now`: see KernelLog::open(). Says so if it
-  /// cannot be read.
-  void open_kernel_log(const std::string& path, bool is_from_now);
+  /// Reads the kernel's log from the first call on. `is_from_now`: see KernelLog::open(). Says so
+  /// if it cannot be read.
+  void open_kernel_log(bool is_from_now);
   /// Changes with every call of this class; poll for POLLIN.
   std::vector<int> fds() const;
   bool owns(int fd) const;
@@ -65,7 +66,8 @@ class GpuWatch {
   void add(gpus::Input fact);
 
   std::string group_root_;
-  std::string group_path_;  ///< As /proc/PID/cgroup names it; "" = there is no.
+  std::string group_path_;       ///< As /proc/PID/cgroup names it; "" = there is no.
+  std::string kernel_log_path_;  ///< "" once it was opened.
   std::unique_ptr<KernelLog> kernel_log_;
   Hooks hooks_;
   std::map<std::string, Look> looks_;           ///< By uuid: CleanLooks without an answer.

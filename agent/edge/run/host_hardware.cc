@@ -57,8 +57,7 @@ HostHardware::HostHardware(std::string gpus, scheduler::HostTraits traits, std::
       traits_(std::move(traits)),
       executable_(std::move(executable)),
       room_(std::move(room)),
-      kernel_log_(std::move(settings.kernel_log)),
-      watch_(room_.group_root, std::move(settings.hooks)) {}
+      watch_(room_.group_root, std::move(settings)) {}
 
 Result<HardwareChanged> HostHardware::offer(HostId host) {
   const bool is_found = is_automatic(gpus_) || gpus_.starts_with(kLibraryPrefix);
@@ -114,8 +113,8 @@ void HostHardware::wait_for_first_look() {
 }
 
 void HostHardware::open_kernel_log(bool is_from_now) {
-  if (prober_ != nullptr && !std::exchange(has_kernel_log_, true)) {
-    watch_.open_kernel_log(kernel_log_, is_from_now);
+  if (prober_ != nullptr) {
+    watch_.open_kernel_log(is_from_now);
   }
 }
 

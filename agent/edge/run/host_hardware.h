@@ -12,6 +12,7 @@
 
 #include "agent/edge/gpu/gpu_prober.h"
 #include "agent/edge/run/gpu_watch.h"
+#include "agent/edge/run/run_agent.h"
 #include "agent/hardware/inventory_rules.h"
 #include "agent/isolation/room_plan.h"
 #include "agent/step/node_interface.h"
@@ -19,12 +20,6 @@
 #include "gossip/base/result.h"
 
 namespace muster::agent {
-
-/// The settings about the hardware of a host.
-struct HardwareSettings {
-  std::string hooks = "/etc/muster/hooks.d";  ///< The directory of Hooks.
-  std::string kernel_log = kKernelLogPath;    ///< As KernelLog takes it.
-};
 
 class HostHardware {
  public:
@@ -81,8 +76,6 @@ class HostHardware {
   RoomHost room_;
   bool has_new_room_ = false;
   bool is_started_ = false;
-  bool has_kernel_log_ = false;
-  std::string kernel_log_;
   std::unique_ptr<GpuProber> prober_;  ///< nullptr = there is nothing to watch.
   GpuWatch watch_;
   HardwareOffer offer_;   ///< The last one of any reading.

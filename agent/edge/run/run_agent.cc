@@ -440,11 +440,8 @@ Status mend_start(const RunOptions& options) {
 /// Before the agent has threads.
 HostHardware hardware_of(const RunOptions& options) {
   const ProbedHost probed = probe_host(options);
-  return {options.gpus,
-          traits_of(options, probed.abilities),
-          "/proc/self/exe",
-          room_host(probed, options, socket_path(options)),
-          {options.hooks, options.kernel_log}};
+  return {options.gpus, traits_of(options, probed.abilities), "/proc/self/exe",
+          room_host(probed, options, socket_path(options)), options.hardware};
 }
 
 /// kInvalid: there is no such group. nullopt: none was named.

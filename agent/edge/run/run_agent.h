@@ -27,6 +27,12 @@ struct UserSettings {
   std::vector<std::string> min_isolation{};
 };
 
+/// The settings about the hardware of this host.
+struct HardwareSettings {
+  std::string hooks = "/etc/muster/hooks.d";  ///< The directory of Hooks.
+  std::string kernel_log = "/dev/kmsg";       ///< As KernelLog takes it.
+};
+
 struct RunOptions {
   gossip::Endpoint listen;         ///< Control port; the bulk port is the next one. 0 = any two.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each, resolved once.
@@ -41,8 +47,7 @@ struct RunOptions {
   std::string log_file;  ///< "" = stderr.
   OutputRule output_rule{};
   UserSettings users{};
-  std::string hooks;                       ///< HardwareSettings::hooks
-  std::string kernel_log;                  ///< HardwareSettings::kernel_log
+  HardwareSettings hardware{};
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 

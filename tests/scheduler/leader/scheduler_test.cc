@@ -399,28 +399,6 @@ TEST_F(OneLeader, AQuarantinedGpuIsOfferedAgainWhenItsAgentSaysSo) {
   EXPECT_EQ(free(), 4U) << "quarantined until a reboot";
 }
 
-TEST_F(OneLeader, AFinishFreesNoGpuThatItsAgentHasNotSeenClean) {
-  join(1);
-  const JobId running = submit(2, "a");
-  const Token token = ready(1);
-  const Member member = scheduler.state().attempt(token)->find(host_id(1))->member;
-  const std::vector<std::string> dirty = {member.gpus[0].uuid.text()};
-  // A GPU that is not of the grant is not taken away by its end.
-  Finish finish{token, member.start, results_of(member, 0, false), true, dirty};
-  finish.withheld.push_back("GPU-elsewhere");
-  hear(1, finish);
-  EXPECT_EQ(job(running).life.state, JobState::kCompleted) << "results are not late";
-  const auto record = [&]() -> const HostRecord& { return *scheduler.state().host(host_id(1)); };
-  EXPECT_EQ(record().quarantined, dirty);
-  EXPECT_EQ(scheduler.state().free_gpus(record()).size(), 3U);
-  see(1, Verdict::kSilent);
-  see(1, Verdict::kAlive);
-  EXPECT_EQ(record().quarantined, dirty) << "an Observe takes no GPU off the list";
-  hear(1, hello_of(1));
-  EXPECT_TRUE(record().quarantined.empty());
-  EXPECT_EQ(scheduler.state().free_gpus(record()).size(), 4U);
-}
-
 TEST_F(OneLeader, AnObserveDoesNotWriteBackWhatARegisterOnItsWayChanges) {
   join(1);
   commit = false;
