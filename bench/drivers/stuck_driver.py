@@ -87,7 +87,7 @@ def gpus_of(agent):
 def is_cordoned(agent):
     """The leader gives it no job, and says why."""
     _, out, err = agent.cli("submit", "--dry-run", "--gpus", "1", "--", "true")
-    return "cordoned" in out + err
+    return "hang and cannot be killed" in out + err
 
 
 def is_told(agent, event):
@@ -122,8 +122,9 @@ def stuck(agent, ranks, folder, watched):
         figure("stuck_gone_s", seconds_until(
             "an end of the probers that were stuck",
             lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in waiting)), "s")
-    figure("stuck_back_s", seconds_until("a host without a cordon",
-                                         lambda: not is_cordoned(agent)), "s")
+    wait_for("an answer", lambda: is_told(agent, "driver_not_stuck"), PATIENCE_S)
+    if not is_cordoned(agent):
+        raise Broken("a driver that held its callers is trusted again without a boot")
     ranks.look()
     figure("stuck_probers", most, "count")
     if most > PROBERS_MAX + 1:
