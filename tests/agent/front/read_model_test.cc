@@ -145,6 +145,7 @@ TEST_F(ReadModelTest, WhyTellsTheLimitThatEndedARank) {
   }
   results[1].detail = "out of memory: 71M of 64M";
   log_.apply(scheduler::entry::Finish{token, member.host, member.start, results, true});
+  log_.apply(scheduler::entry::Stop{token, scheduler::Cause::kRankFailed});
   EXPECT_TRUE(why_of(job).headline.ends_with(": out of memory: 71M of 64M"))
       << why_of(job).headline;
   EXPECT_NE(why_of(job).headline.find("; rank 1 on host "), std::string::npos);
