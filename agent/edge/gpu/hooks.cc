@@ -1,7 +1,6 @@
 #include "agent/edge/gpu/hooks.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "agent/edge/grant/child_spawn.h"
 #include "agent/edge/own_path.h"
 
 namespace muster::agent {
@@ -29,35 +29,13 @@ std::string name_of(const std::string& path) {
 
 /// A group of its own, so that a hang is ended with all that it started. Negative: an errno.
 int spawn_hook(const std::string& path, int stream) {
-  static const std::string kPath =
-      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  std::string program = path;
-  std::string environment = kPath;
-  std::array<char*, 2> arguments{program.data(), nullptr};
-  std::array<char*, 2> variables{environment.data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, stream, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, stream, STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, path.c_str(), &actions, &attributes, arguments.data(), variables.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error == 0 ? pid : -error;
+  ChildSpawn spawn;
+  spawn.executable = path;
+  spawn.arguments = {path};
+  spawn.socket = stream;
+  spawn.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  spawn.has_own_group = true;
+  return spawn_child(spawn);
 }
 
 enum class End { kNotYet, kSeen, kUnknown };

@@ -32,6 +32,11 @@ int spawn_child(ChildSpawn& spawn) {
     argv.push_back(argument.data());
   }
   argv.push_back(nullptr);
+  std::vector<char*> variables;
+  for (std::string& variable : spawn.environment) {
+    variables.push_back(variable.data());
+  }
+  variables.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   add_streams(spawn, actions);
@@ -43,10 +48,13 @@ int spawn_child(ChildSpawn& spawn) {
   sigset_t all;
   sigfillset(&all);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int group = spawn.has_own_group ? POSIX_SPAWN_SETPGROUP : 0;
+  posix_spawnattr_setflags(
+      &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
   pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, spawn.executable.c_str(), &actions, &attributes, argv.data(), environ);
+  const int error = posix_spawn(&pid, spawn.executable.c_str(), &actions, &attributes, argv.data(),
+                                spawn.environment.empty() ? environ : variables.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? pid : -error;

@@ -14,6 +14,8 @@ struct ChildSpawn {
   /// Where its stdout and stderr go: then its stdin is empty and the socket is kChildSocket there.
   /// "" = the socket is its stdin and stdout, and its stderr goes nowhere.
   std::string log{};
+  std::vector<std::string> environment{};  ///< "KEY=VALUE" each; empty = that of this process.
+  bool has_own_group = false;              ///< It leads a group of processes of its own.
 };
 
 inline constexpr int kChildSocket = 3;
