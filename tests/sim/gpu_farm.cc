@@ -11,7 +11,7 @@ namespace health = agent::health;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::uint32_t kMillion = 1'000'000;
+constexpr std::uint32_t kDraws = 1'000'000;
 constexpr std::uint64_t kCleanBytes = 500ULL << 20;
 constexpr std::uint64_t kHeldBytes = 9ULL << 30;
 
@@ -53,7 +53,7 @@ std::string GpuFarm::on_fact(Instant now, const FarmFact& fact) {
       wrong = "ranks of " + fact.token.text() + " began on " + uuid + ", which is not clean";
     }
     if (fact.kind == FarmFact::Kind::kGone) {
-      const bool is_long = rng_.between(Duration(0), Duration(kMillion)) < Duration(kMillion / 10);
+      const bool is_long = rng_.between(Duration(0), Duration(kDraws)) < Duration(kDraws / 10);
       const Duration left = is_long ? rng_.between(seconds(5), seconds(90))
                                     : rng_.between(Duration(0), milliseconds(800));
       dirt_[uuid] = {now + left, rng_.between(Duration(0), Duration(1)) == Duration(0)};
