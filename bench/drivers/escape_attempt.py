@@ -15,12 +15,16 @@ ONE_USER = {"own": "all ranks run as the user of the agent, who may say all that
 NO_GROUPS = {"own": "only root makes control groups here"}
 #: By name: (function, {level: why it claims nothing}, control).
 ATTEMPTS = {}
+#: Names of those that may end their grant, where its memory is watched; each has a job of its own.
+ENDS_GRANT = set()
 
 
-def attempt(unclaimed=None, plant=None):
+def attempt(unclaimed=None, plant=None, ends_grant=False):
     """`plant(t)` prepares the control: root on the host, in the mounts that the agent sees."""
     def enter(function):
         ATTEMPTS[function.__name__] = (function, unclaimed or {}, plant)
+        if ends_grant:
+            ENDS_GRANT.add(function.__name__)
         return function
     return enter
 

@@ -1,7 +1,7 @@
-"""What runs in the grants of `bench/run escapes`: escape_rank.py WORD CONTEXT.
+"""What runs in the grants of `bench/run escapes`: escape_rank.py WORD CONTEXT [NAME].
 
     victim   holds a secret in each place where a rank may keep one, until it is told to end
-    attack   makes all attempts that its level claims to hold; a line each
+    attack   makes that attempt, or all that its level claims to hold; a line each
     list     prints what its working directory shows
     survive  leaves processes, a file and a segment behind"""
 
@@ -22,7 +22,7 @@ INHERITED = [number for number in INHERITED if os.path.exists(f"/proc/self/fd/{n
 import escape_calls as calls  # noqa: E402
 import escapes_files  # noqa: E402, F401
 import escapes_processes  # noqa: E402
-from escape_attempt import ATTEMPTS, claimed, context_of, outcome  # noqa: E402
+from escape_attempt import ATTEMPTS, ENDS_GRANT, claimed, context_of, outcome  # noqa: E402
 
 LIMIT_S = 20  #: Of one attempt.
 LEFT_BEHIND = 60
@@ -58,9 +58,12 @@ def attack(t):
     t.is_control = False
     t.own_supervisor = os.getppid()
     t.inherited = INHERITED
-    for name in claimed(t.level):
+    alone = sys.argv[3:]
+    for name in alone or [name for name in claimed(t.level) if name not in ENDS_GRANT]:
         word, text = tried(name, t)
         print(word, name, text.replace("\n", " "), flush=True)
+    if alone:
+        return
     print("SHARED abstract_sockets", escapes_processes.abstract_socket(t) or "not reached",
           flush=True)
     print("DONE all attempts", flush=True)

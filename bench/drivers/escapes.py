@@ -19,7 +19,7 @@ import escape_calls as calls
 import escape_host
 import escape_rank
 from cluster import Broken, figure
-from escape_attempt import LEVELS, SHARED_MOUNTS, claimed, context_of
+from escape_attempt import ENDS_GRANT, LEVELS, SHARED_MOUNTS, claimed, context_of
 from fake_gpus import LIBRARY, FakeGpus
 from lab import MUSTER, Agent, Enough, Failure, Lab, wait_for
 
@@ -96,13 +96,13 @@ class Stage:
         path.chmod(0o644)
         return path
 
-    def submit(self, login, word, *options):
+    def submit(self, login, word, *options, name=()):
         """The number of a job that runs that word of escape_rank."""
         kept = ("--isolation", "keep") if self.lab.level == "bare" else ()
         done = say(self.lab, login, self.door, "submit", "--json", "--mem", f"{MEMORY_MB}M",
                    "--cpus", "0.2", "--grace", "2s", *kept, *options, "--", PYTHON,
                    str(self.folder / "escape" / "escape_rank.py"), word,
-                   str(self.folder / "context.json"))
+                   str(self.folder / "context.json"), *name)
         if done.returncode != 0:
             raise Broken(f"submit {word}: exit {done.returncode}: {done.stderr}")
         return str(json.loads(done.stdout)["job_id"])
@@ -169,11 +169,26 @@ class Stage:
         print(f"# {self.lab.level}: abstract sockets of others, shared as the network is: {shared}",
               flush=True)
         found.pop("all", None)
-        missing = set(claimed(self.lab.level)) - set(found)
+        missing = set(claimed(self.lab.level)) - set(found) - ENDS_GRANT
         if missing:
             raise Broken(f"attempts without an end: {sorted(missing)[:5]} of {len(missing)}: "
                          f"{self.output(number)[-400:]} {self.job(number)['job']['state']}")
         self.finished(number)
+        return found | self.greedy()
+
+    def greedy(self):
+        """The same of attempts that take too much: their grant may end, if that is said."""
+        names = [name for name in claimed(self.lab.level) if name in ENDS_GRANT]
+        jobs = {name: self.submit(self.attacker, "attack", "--ranks", "1", "--gpus", "0",
+                                  name=[name]) for name in names}
+        found = {}
+        for name, number in jobs.items():
+            lines = [line.split(" ", 2) for line in self.finished(number).splitlines()]
+            told = next(((line[0], line[-1]) for line in lines if line[1:2] == [name]), None)
+            why = self.agent.cli("why", number)[1]
+            if not told and self.state(number) == "failed" and "memory" in why:
+                told = ("held", "its grant was ended")
+            found[name] = told or ("BROKE", f"no word, and its job says: {why}")
         return found
 
     def control(self, name):

@@ -471,22 +471,22 @@ def filled(t, place):
     return f"{t.memory_mb + 2} MiB"
 
 
-@attempt(SHARED_MOUNTS, plant=with_a_large("/tmp"))
+@attempt(SHARED_MOUNTS, plant=with_a_large("/tmp"), ends_grant=True)
 def too_much_in_tmp(t):
     return filled(t, "/tmp")
 
 
-@attempt(SHARED_MOUNTS, plant=with_a_large("/dev/shm"))
+@attempt(SHARED_MOUNTS, plant=with_a_large("/dev/shm"), ends_grant=True)
 def too_much_in_shared_memory(t):
     return filled(t, "/dev/shm")
 
 
-@attempt(SHARED_MOUNTS, plant=with_a_large("/dev"))
+@attempt(SHARED_MOUNTS, plant=with_a_large("/dev"), ends_grant=True)
 def too_much_in_dev(t):
     return filled(t, "/dev")
 
 
-@attempt(SHARED_MOUNTS, plant=with_a_large("/tmp"))
+@attempt(SHARED_MOUNTS, plant=with_a_large("/tmp"), ends_grant=True)
 def too_many_files(t):
     """One file for each page that the grant has, and more."""
     os.mkdir("/tmp/many")

@@ -1,5 +1,6 @@
 """Attempts to leave a room by way of other processes, by what processes share, and by sockets."""
 
+import contextlib
 import os
 import resource
 import select
@@ -93,7 +94,11 @@ def descriptor_of_rank(t):
 @attempt()
 def open_files_of_rank(t):
     folder = f"/proc/{t.victim}/fd"
-    return [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]
+    found = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # It was closed since.
+            found.append(os.readlink(f"{folder}/{name}"))
+    return found
 
 
 @attempt()
