@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent/api/hosts.h"
 #include "agent/api/json/view.h"
@@ -63,18 +65,32 @@ class HostShow final : public Verb {
     return std::string(detail.may_vote ? "may vote" : "may not vote") +
            (detail.may_vouch ? ", may vouch for its logins" : ", may not vouch for its logins");
   }
-  /// How the host holds ranks to what they were given, by its labels.
+  /// How the host holds ranks to what they were given, by its labels:
+  /// "kernel: cpus; watched: memory, pids; not held: devices, files".
   static std::string held_text(const std::vector<std::string>& labels) {
-    const auto choose = [&labels](std::string_view ability, const char* text, const char* other) {
-      return std::find(labels.begin(), labels.end(), ability_label(ability)) != labels.end()
-                 ? text
-                 : other;
+    std::vector<std::pair<std::string_view, std::vector<std::string>>> ways = {
+        {"kernel", {}}, {"room", {}}, {"affinity", {}}, {"watched", {}}, {"not held", {}}};
+    const auto add = [&](std::string_view ability, std::string_view with, std::string_view without,
+                         const char* what) {
+      const bool is_there =
+          std::find(labels.begin(), labels.end(), ability_label(ability)) != labels.end();
+      const std::string_view way = is_there ? with : without;
+      std::find_if(ways.begin(), ways.end(), [way](const auto& one) {
+        return one.first == way;
+      })->second.emplace_back(what);
     };
-    return std::string(choose("memory", "memory by its kernel", "memory watched each 250 ms")) +
-           ", " + choose("cpu", "processors by its kernel", "processors by affinity") + ", " +
-           choose("pids", "processes by its kernel", "processes counted each 250 ms") + ", " +
-           choose("devices", "devices by its kernel", "devices not") + ", " +
-           choose("mounts", "files by a room", "files not");
+    add("memory", "kernel", "watched", "memory");
+    add("cpu", "kernel", "affinity", "cpus");
+    add("pids", "kernel", "watched", "pids");
+    add("devices", "kernel", "not held", "devices");
+    add("mounts", "room", "not held", "files");
+    std::vector<std::string> parts;
+    for (const auto& [way, shares] : ways) {
+      if (!shares.empty()) {
+        parts.push_back(std::string(way) + ": " + join(shares));
+      }
+    }
+    return join(parts, "; ");
   }
   static std::string text_of(const agent::HostInfo& host, const agent::HostDetail& detail,
                              const Screen& screen) {
