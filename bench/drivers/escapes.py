@@ -30,6 +30,7 @@ ATTACK_S = 120
 #: One that every login may execute.
 PYTHON = "/usr/bin/python3"
 JOB_S = 60
+END_S = 10  #: For the victim, when all is over.
 RACES = 12
 GROUP_OF_PASSWORDS = 42
 FILES = ("escape_rank.py", "escape_host.py", "escape_attempt.py", "escape_calls.py",
@@ -124,10 +125,10 @@ class Stage:
         path = self.agent.data / "grants" / token / "rank-0.log"
         return path.read_text(errors="replace") if token and path.exists() else ""
 
-    def finished(self, number):
+    def finished(self, number, within_s=JOB_S):
         """Its output, once it has ended."""
         wait_for(f"the end of job {number}",
-                 lambda: self.state(number) in ("completed", "failed", "cancelled"), JOB_S)
+                 lambda: self.state(number) in ("completed", "failed", "cancelled"), within_s)
         return self.output(number)
 
     # ---- the play ----
@@ -289,7 +290,7 @@ class Stage:
         remove(self.names, self.left())
         with contextlib.suppress(Exception):
             self.agent.cli("cancel", self.names["job"], "--yes")
-            self.finished(self.names["job"])
+            self.finished(self.names["job"], END_S)
 
 
 def enter_host(t):

@@ -55,7 +55,8 @@ def last_words(process):
     try:
         return process.communicate(timeout=CLEAN_UP_S)[0]
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         return process.communicate()[0]
 
 
