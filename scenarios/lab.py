@@ -45,9 +45,9 @@ class Enough(BaseException):
 
 
 def end_after(seconds):
-    """Raises Enough in the main thread after so long; 0 = never, which a run says that has ended, for
-    a signal ends an interpreter that ends. On SIGUSR1 it prints where all threads are, for a run
-    that does not end."""
+    """Raises Enough in the main thread after so long. 0 = never: a run that has ended calls it so,
+    because the signal would kill the interpreter on its way out. On SIGUSR1 it prints where all
+    threads are, for a run that does not end."""
     def end(*_):
         raise Enough
 

@@ -187,7 +187,8 @@ class Stage:
             lines = [line.split(" ", 2) for line in self.finished(number).splitlines()]
             told = next(((line[0], line[-1]) for line in lines if line[1:2] == [name]), None)
             why = self.agent.cli("why", number)[1]
-            if not told and self.state(number) == "failed" and "memory" in why:
+            # A plain SIGKILL is said to be one where "memory may have run out": that is no cause.
+            if not told and self.state(number) == "failed" and "out of memory: " in why:
                 told = ("held", "its grant was ended")
             found[name] = told or ("BROKE", f"no word, and its job says: {why}")
         return found
