@@ -20,7 +20,7 @@
 #include "agent/edge/disk/host_key.h"
 #include "agent/edge/join/membership_record.h"
 #include "agent/gang/gang_agent.h"
-#include "agent/gang/renewal_relay.h"
+#include "agent/gang/relay/renewal_relay.h"
 #include "bench/farm_host.h"
 #include "bench/zmtp_link.h"
 #include "crdt/rows/codec.h"

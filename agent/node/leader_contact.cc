@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "agent/gang/ack_proof.h"
+#include "agent/gang/relay/ack_proof.h"
 #include "gossip/base/check.h"
 #include "gossip/base/mutant.h"
 #include "gossip/wire/wire.h"

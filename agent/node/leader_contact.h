@@ -13,7 +13,7 @@
 #include "agent/front/directory_copy.h"
 #include "agent/front/reset_watch.h"
 #include "agent/gang/gang_agent.h"
-#include "agent/gang/renewal_relay.h"
+#include "agent/gang/relay/renewal_relay.h"
 #include "agent/roll/roll.h"
 #include "agent/step/node_interface.h"
 #include "gossip/base/ids.h"

@@ -140,7 +140,7 @@ struct Renew {
   bool operator==(const Renew&) const = default;
 };
 /// Proof that the leader sent the acks that a relay brings: one signature for all hosts of a rack.
-/// Its bytes are opaque here (agent/gang/ack_proof.h).
+/// Its bytes are opaque here (agent/gang/relay/ack_proof.h).
 struct AckProof {
   HostId leader;
   std::string digests;  ///< Digests of the signed acks, concatenated.

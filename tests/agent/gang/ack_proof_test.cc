@@ -1,6 +1,6 @@
 // A relay passes acks on and makes none: each host looks for its own among what the leader signed.
 
-#include "agent/gang/ack_proof.h"
+#include "agent/gang/relay/ack_proof.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Renewals by way of a relay: gathered, brought, answered, and what happens when the relay fails.
 
-#include "agent/gang/renewal_relay.h"
+#include "agent/gang/relay/renewal_relay.h"
 
 #include <gtest/gtest.h>
 

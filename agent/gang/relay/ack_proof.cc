@@ -1,4 +1,4 @@
-#include "agent/gang/ack_proof.h"
+#include "agent/gang/relay/ack_proof.h"
 
 #include "gossip/wire/wire.h"
 

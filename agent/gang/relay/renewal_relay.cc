@@ -1,4 +1,4 @@
-#include "agent/gang/renewal_relay.h"
+#include "agent/gang/relay/renewal_relay.h"
 
 #include <algorithm>
 #include <utility>
