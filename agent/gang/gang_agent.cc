@@ -26,6 +26,25 @@ std::vector<scheduler::GpuSlot> fenced_places(const scheduler::Member& member) {
                              : member.gpus;
 }
 
+/// The part of the inventory that may be given away: GPUs whose fence is known, each with its
+/// island, and CPUs once the fence of ranks without GPUs is known.
+Inventory offer_of(const Inventory& inventory, const Fence& fence) {
+  Inventory offered = inventory;
+  offered.cpus = fence.knows(kNoGpu) ? offered.cpus : 0;
+  offered.gpus.clear();
+  offered.traits.islands.clear();
+  for (std::size_t i = 0; i < inventory.gpus.size(); ++i) {
+    if (!fence.knows(inventory.gpus[i])) {
+      continue;
+    }
+    offered.gpus.push_back(inventory.gpus[i]);
+    if (!inventory.traits.islands.empty()) {
+      offered.traits.islands.push_back(inventory.traits.islands[i]);
+    }
+  }
+  return offered;
+}
+
 std::string text_of(const OutputDropped& dropped) {
   const std::string why =
       dropped.lost_bytes > 0 ? "the disk is full" : "the limit of a rank's output is reached";
@@ -71,7 +90,7 @@ void GangAgent::tick(Instant now) {
   if (hello_exchange_.is_refused()) {
     return;
   }
-  withhold_ended(latest_);
+  cleaning().withhold_ended(latest_);
   grants_.tick(latest_, out_);
   stuck_.give_up_orphans(latest_, grants_, inventory_.gpus, out_);
   grants_.advance(latest_, stuck_.dirty(), renewals_, out_);
@@ -102,26 +121,7 @@ void GangAgent::check_invariants() const {
 }
 
 std::vector<std::string> GangAgent::offered_gpus() const {
-  return offer().gpus;
-}
-
-/// The part of the inventory that may be given away: GPUs whose fence is known, each with its
-/// island, and CPUs once the fence of ranks without GPUs is known.
-Inventory GangAgent::offer() const {
-  Inventory offered = inventory_;
-  offered.cpus = fence_.knows(kNoGpu) ? offered.cpus : 0;
-  offered.gpus.clear();
-  offered.traits.islands.clear();
-  for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
-    if (!fence_.knows(inventory_.gpus[i])) {
-      continue;
-    }
-    offered.gpus.push_back(inventory_.gpus[i]);
-    if (!inventory_.traits.islands.empty()) {
-      offered.traits.islands.push_back(inventory_.traits.islands[i]);
-    }
-  }
-  return offered;
+  return offer_of(inventory_, fence_).gpus;
 }
 
 std::vector<GrantView> GangAgent::grants() const {
@@ -159,7 +159,11 @@ void GangAgent::hear(Instant now, Input input) {
             out_.emit(Severity::kWarn, "output_dropped", dropped.token, text_of(dropped));
           },
           [&](InventoryChanged& changed) { on_inventory(now, std::move(changed.inventory)); },
-          [&](const GpusCleaned& cleaned) { on_cleaned(cleaned.uuids); },
+          [&](const GpusCleaned& cleaned) {
+            for (const std::string& uuid : cleaned.uuids) {
+              stuck_.on_cleaned(uuid);
+            }
+          },
           [&](UnwellGpusChanged& changed) { unwell_ = std::move(changed.uuids); },
           [&](ShortageChanged& changed) { on_shortage(std::move(changed.shortage)); },
       },
@@ -186,17 +190,8 @@ void GangAgent::on_silent(Instant now, Token token) {
   }
 }
 
-/// An orphan may have held its GPUs in a look that found no process on them.
-bool GangAgent::forget_orphan(Token token) {
-  const auto held = stuck_.forget_orphan(token);
-  for (const std::string& uuid : held.value_or(std::vector<std::string>())) {
-    withhold_listed(latest_, uuid, token);
-  }
-  return held.has_value();
-}
-
 void GangAgent::on_gone(SupervisorGone input) {
-  forget_orphan(input.token);
+  cleaning().forget_orphan(latest_, input.token);
   Grant* grant = grants_.find(input.token);
   if (grant == nullptr || !grant->is_live()) {
     out_.command(Forget{input.token});
@@ -208,49 +203,7 @@ void GangAgent::on_gone(SupervisorGone input) {
 void GangAgent::on_scanned(Instant now) {
   scanned_ = true;
   grants_.on_scanned(out_);
-  withhold_idle(now, inventory_.gpus);
-}
-
-/// An earlier life of this agent, or a stranger, may have left something on GPUs without a grant.
-void GangAgent::withhold_idle(Instant now, const std::vector<std::string>& uuids) {
-  if (!scanned_ || !inventory_.are_watched) {
-    return;
-  }
-  const std::set<std::string> held = grants_.held();
-  for (const std::string& uuid : uuids) {
-    if (!held.contains(uuid)) {
-      stuck_.add_dirty(now, uuid, grants_.last_ended_on(uuid), out_);
-    }
-  }
-}
-
-/// One that is gone from the machine is looked at when it is listed again.
-void GangAgent::withhold_listed(Instant now, const std::string& uuid, Token token) {
-  const std::vector<std::string>& listed = inventory_.gpus;
-  if (inventory_.are_watched && std::find(listed.begin(), listed.end(), uuid) != listed.end()) {
-    stuck_.add_dirty(now, uuid, token, out_);
-    hello_exchange_.content_changed(now);
-  }
-}
-
-/// Ranks are gone: what they left on their GPUs is not known yet.
-void GangAgent::withhold_ended(Instant now) {
-  for (const Token token : out_.take_ended()) {
-    const Grant* grant = grants_.find(token);
-    if (grant == nullptr) {
-      continue;
-    }
-    for (const scheduler::GpuSlot& place : grants_.member_of(*grant).gpus) {
-      withhold_listed(now, place.uuid.text(), token);
-    }
-  }
-  grants_.note_dirty(stuck_.dirty());
-}
-
-void GangAgent::on_cleaned(const std::vector<std::string>& uuids) {
-  for (const std::string& uuid : uuids) {
-    stuck_.on_cleaned(uuid);
-  }
+  cleaning().withhold_idle(now, inventory_.gpus);
 }
 
 void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
@@ -264,7 +217,7 @@ void GangAgent::on_prepared(Instant now, const SupervisorPrepared& input) {
 }
 
 void GangAgent::on_ranks_ended(AllRanksEnded input) {
-  if (forget_orphan(input.token)) {
+  if (cleaning().forget_orphan(latest_, input.token)) {
     out_.command(Forget{input.token});
     return;
   }
@@ -283,7 +236,9 @@ void GangAgent::on_inventory(Instant now, Inventory inventory) {
     }
   }
   inventory_ = std::move(inventory);
-  withhold_idle(now, unseen);
+  if (scanned_) {
+    cleaning().withhold_idle(now, unseen);
+  }
   hello_exchange_.want_hello(now);
 }
 
@@ -334,7 +289,7 @@ void GangAgent::send_hello(Instant now) {
   hello.start = identity_.start;
   hello.boot_id = identity_.boot_id;
   hello.name = identity_.name;
-  Inventory offered = offer();
+  Inventory offered = offer_of(inventory_, fence_);
   hello.gpu_type = offered.gpu_type;
   hello.gpus = std::move(offered.gpus);
   hello.cpus = offered.cpus;

@@ -31,6 +31,7 @@
 #include "agent/gang/fence.h"
 #include "agent/gang/gang_interface.h"
 #include "agent/gang/gang_outbox.h"
+#include "agent/gang/gpu_cleaning.h"
 #include "agent/gang/grant_record.h"
 #include "agent/gang/grants.h"
 #include "agent/gang/hello_exchange.h"
@@ -78,7 +79,7 @@ class GangAgent {
   std::uint64_t dropped_count() const { return dropped_count_; }
 
  private:
-  Inventory offer() const;
+  GpuCleaning cleaning() { return GpuCleaning(inventory_, grants_, stuck_, hello_exchange_, out_); }
   void hear(Instant now, Input input);
   void on_leader_message(Instant now, LeaderMessage input);
   void on_leader_changed(Instant now, const LeaderChanged& input);
@@ -86,11 +87,6 @@ class GangAgent {
   void on_silent(Instant now, Token token);
   void on_gone(SupervisorGone input);
   void on_scanned(Instant now);
-  void on_cleaned(const std::vector<std::string>& uuids);
-  void withhold_idle(Instant now, const std::vector<std::string>& uuids);
-  void withhold_ended(Instant now);
-  void withhold_listed(Instant now, const std::string& uuid, Token token);
-  bool forget_orphan(Token token);
   void on_prepared(Instant now, const SupervisorPrepared& input);
   void on_ranks_ended(AllRanksEnded input);
   void on_inventory(Instant now, Inventory inventory);

@@ -18,7 +18,6 @@ inline constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 17, 0, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 25, 0, 0, kRecord},
     {"agent/api/jobs.h", "WhyInfo", 23, 0, 0, kRecord},
-    {"agent/gang/gang_agent.h", "GangAgent", 14, 14, 30, "the cleaning of GPUs is to be split off"},
     {"agent/gang/grants.h", "Grants", 2, 35, 6, "each word that a grant hears is a function"},
     {"agent/hardware/probe_plan.h", "ProbePlan", 16, 8, 23, "the looks are to be split off"},
     {"agent/node/node.h", "Node", 16, 18, 24, "all parts of an agent, composed"},
