@@ -70,6 +70,9 @@ struct Namer {
   Words operator()(const entry::MakeAccessToken& e) const { return words(e.id.bytes()); }
   Words operator()(const entry::EndAccessToken& e) const { return words(e.id.bytes()); }
   Words operator()(const entry::ResetAdmin& e) const { return words(e.admin); }
+  Words operator()(const entry::GpuOrder& e) const {
+    return {e.host.prefix(), e.host.suffix(), XXH3_64bits(e.uuid.data(), e.uuid.size()), 0, 0};
+  }
   Words operator()(const entry::NoteRequests& e) const {
     return words(e.host, e.generation, e.batch);
   }

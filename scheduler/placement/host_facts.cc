@@ -14,7 +14,8 @@ HostFacts facts_of(const HostRecord& record) {
   facts.takes_work = record.takes_work();
   facts.is_up = record.is_up();
   facts.is_gone = record.verdict == Verdict::kLeft || record.is_removed;
-  const bool are_all = record.unhealthy_gpus.empty() && record.quarantined.empty();
+  const bool are_all =
+      record.unhealthy_gpus.empty() && record.quarantined.empty() && record.gpu_orders.empty();
   facts.gpus.reserve(record.gpus.size());
   for (std::size_t i = 0; i < record.gpus.size(); ++i) {
     const std::uint32_t island = record.traits.islands.empty() ? 0 : record.traits.islands[i];

@@ -15,7 +15,7 @@ struct HostFacts {
   /// One GPU, in the agent's order.
   struct Gpu {
     std::uint8_t island = 0;
-    bool is_usable = true;  ///< Healthy and not quarantined.
+    bool is_usable = true;  ///< HostRecord::is_usable()
     bool operator==(const Gpu&) const = default;
   };
 

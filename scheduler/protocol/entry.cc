@@ -254,7 +254,6 @@ entry::Expire read_expire(Reader& in) {
 void write_entry(Header& header, const entry::Suspend& fact) {
   write(begin(header, EntryKind::kSuspend, 2).num(fact.job), fact.by);
 }
-
 void write_entry(Header& header, const entry::Resume& fact) {
   write(begin(header, EntryKind::kResume, 2).num(fact.job), fact.by);
 }
@@ -335,7 +334,6 @@ entry::Drain read_drain(Reader& in) {
 void write_entry(Header& header, const entry::Undrain& fact) {
   write(begin(header, EntryKind::kUndrain, 2).id(fact.host), fact.by);
 }
-
 void write_entry(Header& header, const entry::RemoveHost& fact) {
   write(begin(header, EntryKind::kRemoveHost, 2).id(fact.host), fact.by);
 }
@@ -374,14 +372,12 @@ void write_entry(Header& header, const entry::EndTicket& fact) {
 void write_entry(Header& header, const entry::Enrol& fact) {
   write(begin(header, EntryKind::kEnrol, kEnrolElements), fact);
 }
-
 void write_entry(Header& header, const entry::RotateKeys& fact) {
   write(begin(header, EntryKind::kRotateKeys, kRotateKeysElements), fact);
 }
 void write_entry(Header& header, const entry::ReplaceAuthority& fact) {
   write(begin(header, EntryKind::kReplaceAuthority, kReplaceAuthorityElements), fact);
 }
-
 void write_entry(Header& header, const entry::FoundDirectory& fact) {
   write(begin(header, EntryKind::kFoundDirectory, kFoundDirectoryElements), fact);
 }
@@ -399,6 +395,9 @@ void write_entry(Header& header, const entry::NoteRequests& fact) {
 }
 void write_entry(Header& header, const entry::ResetAdmin& fact) {
   write(begin(header, EntryKind::kResetAdmin, kResetAdminElements), fact);
+}
+void write_entry(Header& header, const entry::GpuOrder& fact) {
+  write(begin(header, EntryKind::kGpuOrder, kGpuOrderElements), fact);
 }
 
 /// Of the kinds in users.h.
@@ -477,6 +476,8 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kNoteRequests:
     case EntryKind::kResetAdmin:
       return read_of_users(kind, in);
+    case EntryKind::kGpuOrder:
+      return read_gpu_order(in);
   }
   return std::nullopt;
 }
@@ -492,7 +493,7 @@ constexpr auto kKinds = [] {
                     kDrain,          kUndrain,         kRemoveHost,      kMakeTicket,
                     kEndTicket,      kEnrol,           kRotateKeys,      kReplaceAuthority,
                     kFoundDirectory, kChangeDirectory, kMakeAccessToken, kEndAccessToken,
-                    kNoteRequests,   kResetAdmin};
+                    kNoteRequests,   kResetAdmin,      kGpuOrder};
 }();
 static_assert(kKinds.size() == std::variant_size_v<Entry>);
 

@@ -14,6 +14,7 @@
 
 #include "gossip/base/result.h"
 #include "scheduler/protocol/agent_messages.h"
+#include "scheduler/protocol/gpu_orders.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/protocol/roll_entries.h"
 #include "scheduler/protocol/users.h"
@@ -56,14 +57,18 @@ enum class EntryKind : std::uint8_t {
   kMakeAccessToken = 32,
   kEndAccessToken = 33,
   kResetAdmin = 34,
+  kGpuOrder = 35,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
-/// = up to kChangeDirectory, 7 = up to kResetAdmin.
-inline constexpr std::uint64_t kCommandLevel = 7;
+/// = up to kChangeDirectory, 7 = up to kResetAdmin, 8 = up to kGpuOrder.
+inline constexpr std::uint64_t kCommandLevel = 8;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind > EntryKind::kResetAdmin) {
+    return 8;
+  }
   if (kind > EntryKind::kChangeDirectory) {
     return 7;
   }
@@ -331,7 +336,7 @@ using Entry =
                  entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                  entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
                  entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken,
-                 entry::EndAccessToken, entry::NoteRequests, entry::ResetAdmin>;
+                 entry::EndAccessToken, entry::NoteRequests, entry::ResetAdmin, entry::GpuOrder>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

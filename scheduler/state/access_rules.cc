@@ -67,6 +67,7 @@ struct Gate {
   std::string operator()(const entry::Undrain& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::RemoveHost& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::EndTicket& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::GpuOrder& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::MakeTicket& fact) const {
     const bool brings_rights =
         (fact.may_vote || fact.may_vouch) && !mutant(Mutant::kTicketRightsUnasked);

@@ -114,6 +114,10 @@ struct Naming {
   Named operator()(const entry::ResetAdmin& fact) const {
     return about(fact.by, "reset_admin", "user " + fact.admin);
   }
+  Named operator()(const entry::GpuOrder& fact) const {
+    return about(fact.by, fact.is_mask ? "mask_gpu" : "unmask_gpu",
+                 host_text(fact.host) + " gpu " + fact.uuid);
+  }
   template <class T>
   Named operator()(const T&) const {
     return std::nullopt;

@@ -226,6 +226,21 @@ void HostBook::remove(const HostId& id) {
   });
 }
 
+void HostBook::order(const HostId& id, GpuOrder order) {
+  const auto found = hosts_.find(id);
+  CHECK(found != hosts_.end());
+  change(found->second, [&](HostRecord& host) {
+    std::vector<GpuOrder>& orders = host.gpu_orders;
+    std::erase_if(orders, [&](const GpuOrder& known) { return known.uuid == order.uuid; });
+    orders.push_back(std::move(order));
+    const auto is_unmask = [](const GpuOrder& known) { return !known.is_mask; };
+    if (std::count_if(orders.begin(), orders.end(), is_unmask) >
+        static_cast<std::ptrdiff_t>(kGpuUnmasksKept)) {
+      orders.erase(std::find_if(orders.begin(), orders.end(), is_unmask));
+    }
+  });
+}
+
 void HostBook::await_all() {
   for (auto& [id, host] : hosts_) {
     change(host, [](HostRecord& record) {

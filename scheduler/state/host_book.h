@@ -60,6 +60,8 @@ class HostBook {
   /// Precondition of both: the host is registered. `drain`: nullopt = it takes work again.
   void drain(const HostId& id, std::optional<HostDrain> drain);
   void remove(const HostId& id);
+  /// Replaces the last order about that GPU. Precondition: the host is registered.
+  void order(const HostId& id, GpuOrder order);
   /// A new epoch began: every host has to register again.
   void await_all();
   /// The attempt is adopted: no host waits for that any more.

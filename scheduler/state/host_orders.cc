@@ -1,12 +1,14 @@
 #include "scheduler/state/host_orders.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gossip/base/name.h"
+#include "scheduler/protocol/gpu_uuid.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/attempt_facts.h"
 
@@ -48,6 +50,30 @@ std::string why_not_fenced(const HostRecord& host, bool are_processes_gone) {
            "--processes-gone";
   }
   return "";
+}
+
+/// Why the log does not take the order about a GPU of that host; no text = it does.
+std::optional<Error> why_not_ordered(const HostRecord& host, const entry::GpuOrder& fact) {
+  if (fact.why.empty() || fact.why.size() > kGpuWhyBytesMax || !is_line_name(fact.why)) {
+    return Error{ErrorCode::kInvalid, "the reason is not a single line of 1 to " +
+                                          std::to_string(kGpuWhyBytesMax) + " bytes"};
+  }
+  const bool is_masked = host.mask_of(fact.uuid) != nullptr;
+  const bool is_registered =
+      std::find(host.gpus.begin(), host.gpus.end(), fact.uuid) != host.gpus.end();
+  if (!is_registered && (fact.is_mask || !is_masked)) {
+    return Error{ErrorCode::kNotFound, "host " + host.name + " has not registered a GPU '" +
+                                           fact.uuid.substr(0, kUuidBytesMax) +
+                                           "': `muster gpus --host " + host.name +
+                                           "` lists its GPUs"};
+  }
+  const auto masks = std::count_if(host.gpu_orders.begin(), host.gpu_orders.end(),
+                                   [](const GpuOrder& order) { return order.is_mask; });
+  if (fact.is_mask && !is_masked && masks >= static_cast<std::ptrdiff_t>(kGpuMasksMax)) {
+    return Error{ErrorCode::kConflict, "host " + host.name + " has " + std::to_string(masks) +
+                                           " masked GPUs: unmask those that are gone first"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -151,6 +177,25 @@ void on_remove_host(Step& step, const entry::RemoveHost& fact) {
   step.result.hosts_changed.push_back(fact.host);
   tell(step, Severity::kInfo, "host_removed", fact.host,
        {{"name", host->name}, {"by", fact.by.name}});
+}
+
+void on_gpu_order(Step& step, const entry::GpuOrder& fact) {
+  const HostRecord* host = known(step, fact.host);
+  if (host == nullptr) {
+    return;
+  }
+  if (std::optional<Error> why_not = why_not_ordered(*host, fact)) {
+    step.reject(why_not->code, std::move(why_not->text));
+    return;
+  }
+  GpuOrder order{fact.uuid,    fact.is_mask,
+                 fact.why,     fact.by.name.substr(0, kGpuOrderByBytesMax),
+                 step.unix_ms, {step.books.epochs.counter(), step.index.value()}};
+  step.books.hosts.order(fact.host, std::move(order));
+  step.result.hosts_changed.push_back(fact.host);
+  step.result.capacity_changed = true;
+  tell(step, Severity::kInfo, fact.is_mask ? "gpu_masked" : "gpu_unmasked", fact.host,
+       {{"gpu", fact.uuid}, {"by", fact.by.name}, {"why", fact.why}});
 }
 
 }  // namespace muster::scheduler

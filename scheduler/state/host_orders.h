@@ -1,7 +1,7 @@
 #pragma once
-// Rules for an operator's orders about a host: fence, drain, undrain and remove. Rules over the
-// books. An order that is done already changes nothing but its reason; a refused one is rejected
-// with a sentence for the operator.
+// Rules for an operator's orders about a host and its GPUs: fence, drain, undrain, remove, mask.
+// Rules over the books. An order that is done already changes nothing but its reason; a refused one
+// is rejected with a sentence for the operator.
 
 #include <chrono>
 #include <cstddef>
@@ -25,5 +25,8 @@ void on_drain(Step& step, const entry::Drain& fact);
 void on_undrain(Step& step, const entry::Undrain& fact);
 /// Refused for a host that lives, or that may still run something.
 void on_remove_host(Step& step, const entry::RemoveHost& fact);
+/// Takes a GPU out of use until its unmask; attempts that hold it go on. Refused for a GPU that the
+/// host neither registered nor has masked. A repeated mask replaces the reason.
+void on_gpu_order(Step& step, const entry::GpuOrder& fact);
 
 }  // namespace muster::scheduler

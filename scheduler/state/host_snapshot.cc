@@ -43,7 +43,7 @@ std::optional<HostDrain> read_drain(Reader list) {
 
 Encoder host_document(const HostRecord& host, std::uint64_t section) {
   Encoder out;
-  out.array(25).u64(section).id(host.id).u64(index_of(host.number));
+  out.array(26).u64(section).id(host.id).u64(index_of(host.number));
   write(out, host.start);
   out.text(host.boot_id).text(host.name).text(host.gpu_type);
   write(out, host.gpus);
@@ -58,6 +58,7 @@ Encoder host_document(const HostRecord& host, std::uint64_t section) {
   write_drain(out, host.drain);
   write(out, host.traits);
   out.text(host.shortage);
+  write(out, host.gpu_orders);
   return out;
 }
 
@@ -86,6 +87,7 @@ HostRecord read_host(Reader& in) {
   host.drain = read_drain(in.array());
   host.traits = read_host_traits(in);
   host.shortage = in.text();
+  host.gpu_orders = read_gpu_orders(in, kGpuMasksMax + kGpuUnmasksKept);
   return host;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/protocol/entry.h"
+#include "scheduler/protocol/gpu_orders.h"
 #include "scheduler/protocol/host_number.h"
 #include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
@@ -121,6 +122,10 @@ struct HostDrain {
   bool operator==(const HostDrain&) const = default;
 };
 
+/// Masks in force of one host; the log refuses more.
+inline constexpr std::size_t kGpuMasksMax = 128;
+inline constexpr std::size_t kGpuUnmasksKept = 64;  ///< Of one host.
+
 /// Open questions about a host after a recovery of the quorum.
 struct HostRecovery {
   bool awaits_hello = false;  ///< A new epoch began and the host has not registered since.
@@ -154,6 +159,10 @@ struct HostRecord {
   // Orders of operators.
   std::optional<HostDrain> drain;
   bool is_removed = false;  ///< Gone for good, until it registers or is observed again.
+  /// The last order about each GPU, the oldest first. A mask stands until its unmask, whatever the
+  /// host registers meanwhile; of unmasks the newest kGpuUnmasksKept are kept, for the host to
+  /// hear.
+  std::vector<GpuOrder> gpu_orders;
   bool operator==(const HostRecord&) const = default;
 
   /// Whether gossip shows a later start than the registered one: its hello is on the way.
@@ -165,16 +174,23 @@ struct HostRecord {
   bool is_reachable() const { return verdict == Verdict::kAlive; }
   /// A host that is off keeps its name: it may come back. `leave` or `hosts remove` frees the name.
   bool keeps_name() const { return verdict != Verdict::kLeft && !is_removed; }
-  /// Whether the GPU is registered, healthy and not quarantined, held or not.
+  /// Whether the GPU is registered and usable, held or not.
   bool offers(std::string_view uuid) const {
     return std::find(gpus.begin(), gpus.end(), uuid) != gpus.end() && is_usable(uuid);
   }
-  /// Whether the GPU is healthy and not quarantined. Precondition: the host registered it.
+  /// The order that keeps the GPU out of use; nullptr if no mask is in force.
+  const GpuOrder* mask_of(std::string_view uuid) const {
+    const auto found = std::find_if(gpu_orders.begin(), gpu_orders.end(),
+                                    [uuid](const GpuOrder& order) { return order.uuid == uuid; });
+    return found == gpu_orders.end() || !found->is_mask ? nullptr : &*found;
+  }
+  /// Whether the GPU is healthy, not quarantined and not masked. Precondition: the host registered
+  /// it.
   bool is_usable(std::string_view uuid) const {
     const auto contains = [uuid](const std::vector<std::string>& list) {
       return std::find(list.begin(), list.end(), uuid) != list.end();
     };
-    return !contains(unhealthy_gpus) && !contains(quarantined);
+    return !contains(unhealthy_gpus) && !contains(quarantined) && mask_of(uuid) == nullptr;
   }
   /// Whether the kind of this host suits the job, whatever is free on it. Does not look at names.
   bool suits(const JobSpec& spec) const;

@@ -40,7 +40,7 @@ enum class Section : std::uint8_t {
   kDirectory = 13,
   kAudit = 14,
 };
-constexpr std::uint64_t kSnapshotVersion = 6;
+constexpr std::uint64_t kSnapshotVersion = 7;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 

@@ -78,6 +78,7 @@ struct Hear {
   void operator()(const entry::EndAccessToken& fact) const { on_end_access_token(step, fact); }
   void operator()(const entry::NoteRequests& fact) const { on_note_requests(step, fact); }
   void operator()(const entry::ResetAdmin& fact) const { on_reset_admin(step, fact); }
+  void operator()(const entry::GpuOrder& fact) const { on_gpu_order(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {

@@ -247,7 +247,9 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
       if (!of_host.empty()) {
         ++by_reason[of_host];
       } else if (!host.offers(uuid)) {
-        ++by_reason[quarantined.count(uuid) != 0 ? "quarantined" : "unhealthy"];
+        ++by_reason[host.mask_of(uuid) != nullptr  ? "masked"
+                    : quarantined.count(uuid) != 0 ? "quarantined"
+                                                   : "unhealthy"];
       }
     }
   }

@@ -411,6 +411,7 @@ std::vector<Sample> entry_samples() {
       entry_sample("make_access_token", access_token()),
       entry_sample("end_access_token",
                    entry::EndAccessToken{kAccess, {"ann@host-one", "ann", kHost, kAccess}}),
+      entry_sample("gpu_order", entry::GpuOrder{kHost, "GPU-a", true, "fan 3", {"bob"}}),
       entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),
   };
 }

@@ -37,7 +37,7 @@ inline constexpr NamedClass kNamed[] = {
     {"scheduler/seat/quorum_seat.h", "QuorumSeat", 15, 32, 23, "all parts of a seat, composed"},
     {"scheduler/state/array_book.h", "TaskArray", 19, 13, 0, kRecord},
     {"scheduler/state/job_book.h", "JobBook", 10, 27, 4, "many small questions about jobs"},
-    {"scheduler/state/job_record.h", "HostRecord", 22, 8, 0, kRecord},
+    {"scheduler/state/job_record.h", "HostRecord", 23, 9, 0, kRecord},
     {"scheduler/state/reservations.h", "Attempt", 18, 7, 0, kRecord},
     {"scheduler/state/state.h", "State", 3, 48, 1, "the facade of all books"},
     {"scheduler/why/explain.h", "Why", 26, 2, 0, kRecord},

@@ -196,9 +196,12 @@ TEST_F(ReadModelTest, WhyNamesTheGpusThatNoEndFrees) {
   log_.apply(cordoned);
   log_.observe(3, scheduler::Verdict::kSilent);
   see(4, membership::MemberState::kSuspect);
+  log_.apply(scheduler::entry::GpuOrder{host_id(1), uuid_of(1, 0), true, "fan", {"ann@a"}});
+  log_.apply(scheduler::entry::GpuOrder{host_id(1), uuid_of(1, 6), true, "fan", {"ann@a"}});
   const WhyInfo why = why_of(log_.submit(40));
-  EXPECT_EQ(why.free, 13U) << "five of host 1 and all of host 5";
-  EXPECT_EQ(withheld(why, "quarantined"), 2U);
+  EXPECT_EQ(why.free, 12U) << "four of host 1 and all of host 5";
+  EXPECT_EQ(withheld(why, "masked"), 2U) << "also one that is quarantined, too";
+  EXPECT_EQ(withheld(why, "quarantined"), 1U);
   EXPECT_EQ(withheld(why, "unhealthy"), 1U);
   EXPECT_EQ(withheld(why, "host cordoned"), 8U);
   EXPECT_EQ(withheld(why, "host unreachable"), 8U);

@@ -92,6 +92,7 @@ std::vector<Entry> every_entry() {
           entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
           entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}},
           entry::ResetAdmin{"ann", key_line('k'), {"root@a", "root", host}},
+          entry::GpuOrder{host, "GPU-a", true, "fan 3", {"ann@a", "ann", host}},
           entry::NoteRequests{host,
                               3,
                               4,

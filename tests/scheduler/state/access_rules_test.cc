@@ -135,6 +135,11 @@ const OrderRow kOrderRows[] = {
        return entry::Undrain{host_id(3), by};
      },
      kOperators, kOperators, kOperators},
+    {"mask",
+     [](JobId, Subject by) -> Entry {
+       return entry::GpuOrder{host_id(3), "GPU-a", true, "fan", by};
+     },
+     kOperators, kOperators, kOperators},
     {"remove",
      [](JobId, Subject by) -> Entry {
        return entry::RemoveHost{host_id(3), by};

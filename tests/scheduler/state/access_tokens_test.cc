@@ -174,6 +174,7 @@ TEST(AccessTokens, NoTokenOperatesRulesOrMakesTokens) {
       entry::Fence{host_id(3), by},
       entry::Drain{host_id(3), by, "disk"},
       entry::Undrain{host_id(3), by},
+      entry::GpuOrder{host_id(3), "GPU-a", false, "well", by},
       entry::RemoveHost{host_id(3), by},
       entry::MakeTicket{"k", 1, std::chrono::hours(1), false, false, "", by, host_id(1)},
       entry::EndTicket{"k", by},

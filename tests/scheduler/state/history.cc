@@ -121,13 +121,14 @@ Entry History::draw_order(const State& state) {
 
 /// Orders of operators about hosts and the queue.
 Entry History::draw_of_host(const State& state) {
-  const HostId host = host_id(1 + rng_.below(kHosts + 1));
+  const std::uint64_t number = 1 + rng_.below(kHosts + 1);
+  const HostId host = host_id(number);
   for (const auto& [id, record] : state.hosts()) {
     if (!record.is_reachable() && state.tokens_on(id).empty() && one_in(8)) {
       return entry::RemoveHost{id, kAlice};
     }
   }
-  switch (rng_.below(5)) {
+  switch (rng_.below(6)) {
     case 0:
       return entry::Drain{host, kAlice, "disk", one_in(2), std::chrono::seconds(rng_.below(60))};
     case 1:
@@ -136,6 +137,9 @@ Entry History::draw_of_host(const State& state) {
       return entry::Fence{host, kAlice, true, state.tokens_on(host)};
     case 3:
       return entry::Edit{draw_cancel(state).job, static_cast<std::int32_t>(rng_.below(3)), kAlice};
+    case 4:
+      return entry::GpuOrder{host, uuid_of(number, 1 + static_cast<std::uint32_t>(rng_.below(3))),
+                             one_in(2), "fan", kAlice};
     default:
       return entry::Undrain{host, kAlice};
   }
