@@ -280,7 +280,9 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
         AgentMessage(scheduler::FinishAck{Token(1)}), AgentMessage(renew),
         AgentMessage(scheduler::RenewAck{{Token(1)}}),
         AgentMessage(scheduler::RelayedRenews{{relayed}}),
-        AgentMessage(scheduler::RelayedAcks{{{stage.hosts.front(), Nonce(1), {{Token(1)}}}}})}) {
+        AgentMessage(scheduler::RelayedAcks{{{stage.hosts.front(), Nonce(1), {{Token(1)}}}}}),
+        AgentMessage(scheduler::GpuOrders{{}, {{"GPU-0", true, "no", "stranger", 0, Token(1)}}}),
+        AgentMessage(scheduler::GpuOrdersAck{{}, Token(1)})}) {
     words.push_back({"agent", type_of(message), encode(message)});
   }
 }

@@ -26,6 +26,20 @@ std::vector<scheduler::GpuSlot> fenced_places(const scheduler::Member& member) {
                              : member.gpus;
 }
 
+/// Hands out the orders above `heard`, and tells the last one that is heard then. The leader
+/// repeats orders, and one that was replaced may still send those that it knows.
+Token heard_after(Token heard, std::vector<scheduler::GpuOrder> orders, GangOutbox& out) {
+  for (scheduler::GpuOrder& order : orders) {
+    if (order.at > heard) {
+      heard = order.at;
+      out.emit(Severity::kInfo, "gpu_order_heard", order.at,
+               (order.is_mask ? "mask " : "unmask ") + order.uuid + ": " + order.why);
+      out.order(std::move(order));
+    }
+  }
+  return heard;
+}
+
 /// The part of the inventory that may be given away: GPUs whose fence is known, each with its
 /// island, and CPUs once the fence of ranks without GPUs is known.
 Inventory offer_of(const Inventory& inventory, const Fence& fence) {
@@ -266,6 +280,13 @@ void GangAgent::on_leader_message(Instant now, LeaderMessage input) {
     on_finish_ack(input.nonce, *finish_ack);
   } else if (auto* renew_ack = std::get_if<scheduler::RenewAck>(&input.message)) {
     on_renew_ack(input.nonce, *renew_ack);
+  } else if (auto* orders = std::get_if<scheduler::GpuOrders>(&input.message)) {
+    if (orders->start != identity_.start) {
+      drop("gpu orders", {});
+      return;
+    }
+    order_heard_ = heard_after(order_heard_, std::move(orders->orders), out_);
+    out_.send(scheduler::GpuOrdersAck{identity_.start, order_heard_});
   } else {
     drop("type", {});
   }

@@ -75,6 +75,8 @@ class GangAgent {
   std::vector<Nonce> renewals_under_way() const { return renewals_.under_way(); }
   /// The record of a token; nullptr if there is no grant. Valid until the next step.
   const GrantRecord* find(Token token) const;
+  /// The last order of an operator about a GPU that this start has heard.
+  Token order_heard() const { return order_heard_; }
   /// Messages of another type, for an unknown token or for another start of this host.
   std::uint64_t dropped_count() const { return dropped_count_; }
 
@@ -121,6 +123,7 @@ class GangAgent {
   StuckGpus stuck_;
   bool scanned_ = false;  ///< The edge has reported all supervisors that it found at the start.
   bool leaving_ = false;
+  Token order_heard_;  ///< Orders up to it are ignored.
   std::uint64_t dropped_count_ = 0;
   Instant latest_{};  ///< The time of the last step: time never runs backwards.
 };

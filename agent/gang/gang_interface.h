@@ -60,8 +60,8 @@ struct AgentIdentity {
 
 // ---- inputs ----
 
-/// A message of the leader: HelloReply, Assign, Start, Stop, FinishAck or RenewAck. GangAgent drops
-/// and counts other types.
+/// A message of the leader: HelloReply, Assign, Start, Stop, FinishAck, RenewAck or GpuOrders.
+/// GangAgent drops and counts other types.
 struct LeaderMessage {
   HostId from;
   Nonce nonce;  ///< The nonce of the request that it answers.
@@ -233,6 +233,8 @@ struct GangAgentOutput {
   /// If not 0, the quorum refused this start: the agent restarts with this generation. GangAgent is
   /// silent from then on.
   Generation raise_to;
+  /// Orders of operators about GPUs of this host that it had not heard before, the oldest first.
+  std::vector<scheduler::GpuOrder> gpu_orders;
   /// If not "", the reason, for people, that the quorum refused this start for good. GangAgent is
   /// silent from then on, too.
   std::string ends;

@@ -41,6 +41,7 @@ class GangOutbox {
   void clean(GpuToClean gpu) { output_.to_clean.push_back(std::move(gpu)); }
   /// Emits an event about `token`, unless that is zero; `detail` may be empty.
   void emit(Severity severity, std::string_view name, Token token, const std::string& detail = {});
+  void order(scheduler::GpuOrder order) { output_.gpu_orders.push_back(std::move(order)); }
   /// The quorum refuses this start: the agent has to start again with that generation.
   void raise_to(Generation generation) { output_.raise_to = generation; }
 

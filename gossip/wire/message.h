@@ -54,6 +54,8 @@ enum class MessageType : std::uint8_t {
   kRenewAck = 50,
   kRelayedRenews = 51,
   kRelayedAcks = 52,
+  kGpuOrders = 53,
+  kGpuOrdersAck = 54,
   // client
   kRequest = 60,
   kResponse = 61,

@@ -68,6 +68,8 @@ inline constexpr MessageRow kMessageTable[] = {
     {MessageType::kRenewAck, "renew_ack", Owner::kLeader, Speaker::kMembers},
     {MessageType::kRelayedRenews, "relayed_renews", Owner::kAgents, Speaker::kMembers},
     {MessageType::kRelayedAcks, "relayed_acks", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kGpuOrders, "gpu_orders", Owner::kLeader, Speaker::kQuorumOnly},
+    {MessageType::kGpuOrdersAck, "gpu_orders_ack", Owner::kAgents, Speaker::kMembers},
     {MessageType::kRequest, "request", Owner::kClients, Speaker::kMembers},
     {MessageType::kResponse, "response", Owner::kClients, Speaker::kMembers},
     {MessageType::kUsersAsk, "users_ask", Owner::kUsers, Speaker::kMembers},

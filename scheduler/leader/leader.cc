@@ -1,11 +1,12 @@
 #include "scheduler/leader/leader.h"
 
 #include <algorithm>
+#include <variant>
 
 namespace muster::scheduler {
 
 Leader::Leader(const StepContext& step, std::uint64_t last_round)
-    : desk_(last_round), reconciler_(step), clients_(step.now) {
+    : desk_(last_round), reconciler_(step), clients_(step.now), gpu_orders_(step) {
   for (const Token& token : step.state.live()) {
     follow(step, token, false);
   }
@@ -19,6 +20,7 @@ void Leader::on_applied(const StepContext& step, const Entry& entry, const Apply
   clients_.on_applied(entry, result, step.output);
   reconciler_.on_applied(step, entry, result);
   desk_.on_applied(step, entry);
+  gpu_orders_.on_applied(step, entry);
 }
 
 /// The Reconciler looks at a touched attempt later; its agents are told now.
@@ -28,6 +30,10 @@ void Leader::follow(const StepContext& step, const Token& token, bool is_rekeyed
 }
 
 void Leader::on_agent_message(const StepContext& step, input::AgentMessageReceived& fact) {
+  if (const auto* ack = std::get_if<GpuOrdersAck>(&fact.message)) {
+    dropped_ += gpu_orders_.on_ack(step, fact.from, *ack) ? 0 : 1;
+    return;
+  }
   desk_.on_message(step, proposals_, resends_, fact);
 }
 
@@ -67,10 +73,12 @@ void Leader::on_notes_met(const StepContext& step, const input::NotesMet& fact) 
 void Leader::tick(const StepContext& step) {
   desk_.tick(step);
   resends_.say_due(step);
+  gpu_orders_.say_due(step);
 }
 
 Instant Leader::next_deadline(const SchedulerConfig& config, const State& state) const {
-  return std::min({resends_.next_deadline(), desk_.next_deadline(config),
+  return std::min({resends_.next_deadline(), gpu_orders_.next_deadline(),
+                   desk_.next_deadline(config),
                    reconciler_.next_deadline(config, state, proposals_)});
 }
 
@@ -78,6 +86,7 @@ void Leader::check_invariants() const {
   resends_.check_invariants();
   desk_.check_invariants();
   clients_.check_invariants();
+  gpu_orders_.check_invariants();
 }
 
 }  // namespace muster::scheduler

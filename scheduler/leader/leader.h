@@ -16,6 +16,7 @@
 #include "gossip/base/time.h"
 #include "scheduler/leader/agent_desk.h"
 #include "scheduler/leader/client_ledger.h"
+#include "scheduler/leader/gpu_order_sender.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/proposals.h"
 #include "scheduler/leader/reconciler.h"
@@ -59,7 +60,7 @@ class Leader {
   Instant next_deadline(const SchedulerConfig& config, const State& state) const;
   std::uint64_t last_round() const { return desk_.last_round(); }
   /// Messages and facts dropped as stale or hostile.
-  std::uint64_t dropped_count() const { return desk_.dropped_count(); }
+  std::uint64_t dropped_count() const { return dropped_ + desk_.dropped_count(); }
   void check_invariants() const;
 
  private:
@@ -70,6 +71,8 @@ class Leader {
   AgentDesk desk_;
   Reconciler reconciler_;
   ClientLedger clients_;
+  GpuOrderSender gpu_orders_;
+  std::uint64_t dropped_ = 0;  ///< Acknowledgements of another start of a host.
 };
 
 }  // namespace muster::scheduler

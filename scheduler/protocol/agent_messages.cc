@@ -332,6 +332,32 @@ RelayedAcks read_relayed_acks(Reader& in) {
   return relayed;
 }
 
+void write_body(Encoder& out, const GpuOrders& message) {
+  out.array(2);
+  write(out, message.start);
+  write(out, message.orders);
+}
+
+GpuOrders read_orders(Reader& in) {
+  GpuOrders message;
+  message.start = read_agent_start(in);
+  message.orders = read_gpu_orders(in, kGpuOrdersMax);
+  return message;
+}
+
+void write_body(Encoder& out, const GpuOrdersAck& ack) {
+  out.array(3);
+  write(out, ack.start);
+  out.token(ack.heard);
+}
+
+GpuOrdersAck read_orders_ack(Reader& in) {
+  GpuOrdersAck ack;
+  ack.start = read_agent_start(in);
+  ack.heard = in.token();
+  return ack;
+}
+
 template <auto kRead>
 constexpr auto kAsAgent = gossip::read_as<AgentMessage, kRead>;
 
@@ -349,6 +375,8 @@ constexpr gossip::BodyReader<AgentMessage> kAgentReaders[] = {
     {MessageType::kRenewAck, kAsAgent<read_renew_ack>},
     {MessageType::kRelayedRenews, kAsAgent<read_relayed_renews>},
     {MessageType::kRelayedAcks, kAsAgent<read_relayed_acks>},
+    {MessageType::kGpuOrders, kAsAgent<read_orders>},
+    {MessageType::kGpuOrdersAck, kAsAgent<read_orders_ack>},
 };
 static_assert(gossip::reads_all_of<gossip::Owner::kLeader, gossip::Owner::kAgents>(kAgentReaders));
 

@@ -13,6 +13,7 @@
 #include "gossip/base/time.h"
 #include "gossip/wire/endpoint.h"
 #include "gossip/wire/message.h"
+#include "scheduler/protocol/gpu_orders.h"
 #include "scheduler/protocol/host_traits.h"
 #include "scheduler/protocol/job.h"
 #include "scheduler/protocol/member.h"
@@ -183,8 +184,9 @@ struct RelayedAcks {
 /// Renewals or acks in one message; a sender splits more of them into several messages.
 inline constexpr std::size_t kRelayedMax = 256;
 
-using AgentMessage = std::variant<Hello, HelloReply, Assign, Ready, Refuse, Start, Stop, Finish,
-                                  FinishAck, Renew, RenewAck, RelayedRenews, RelayedAcks>;
+using AgentMessage =
+    std::variant<Hello, HelloReply, Assign, Ready, Refuse, Start, Stop, Finish, FinishAck, Renew,
+                 RenewAck, RelayedRenews, RelayedAcks, GpuOrders, GpuOrdersAck>;
 
 gossip::MessageType type_of(const AgentMessage& message);
 /// Whether the leader sends messages of this type, to an agent or to a relay.

@@ -268,6 +268,10 @@ std::vector<Sample> agent_message_samples() {
           scheduler::RelayedRenews{{{kHost, Nonce(77), scheduler::Renew{kStart, {kToken}}}}}),
       agent_sample("relayed_acks",
                    scheduler::RelayedAcks{{{kHost, Nonce(77), scheduler::RenewAck{{kToken}}}}}),
+      agent_sample("gpu_orders",
+                   scheduler::GpuOrders{
+                       kStart, {{"GPU-a", true, "fan 3", "ann@a", 1'700'000'000'000, kToken}}}),
+      agent_sample("gpu_orders_ack", scheduler::GpuOrdersAck{kStart, kToken}),
   };
 }
 

@@ -160,6 +160,14 @@ std::string text_of(Names& names, const AgentMessage& message) {
           },
           [&](const scheduler::RelayedRenews& relayed) { return relayed_text(names, relayed); },
           [&](const scheduler::RelayedAcks& relayed) { return relayed_text(names, relayed); },
+          [&](const scheduler::GpuOrders& told) {
+            std::string text = "gpu_orders";
+            for (const scheduler::GpuOrder& order : told.orders) {
+              text += (order.is_mask ? " mask=" : " unmask=") + order.uuid;
+            }
+            return text;
+          },
+          [&](const scheduler::GpuOrdersAck&) { return std::string("gpu_orders_ack"); },
       },
       message);
 }

@@ -523,6 +523,35 @@ TEST_F(GangAgentTest, AFailedLaunchIsToldWithItsReason) {
   EXPECT_EQ(sent<Finish>()[0].results.at(0).detail, "no memory");
 }
 
+TEST_F(GangAgentTest, OrdersAboutGpusAreHeardOnceAndAcknowledged) {
+  join();
+  const scheduler::GpuOrder mask{"a", true, "fan", "ann@a", 7, {1, 20}};
+  const scheduler::GpuOrder unmask{"b", false, "well", "ann@a", 8, {1, 30}};
+  const auto heard = [&](AgentStart start, std::vector<scheduler::GpuOrder> orders) {
+    agent_->step(now_, LeaderMessage{kLeader, Nonce(), scheduler::GpuOrders{start, orders}});
+    GangAgentOutput output = agent_->take_output();
+    std::move(output.messages.begin(), output.messages.end(), std::back_inserter(out_.messages));
+    return output.gpu_orders;
+  };
+  using Orders = std::vector<scheduler::GpuOrder>;
+  EXPECT_EQ(heard(kStart, {mask, unmask}), (Orders{mask, unmask}));
+  EXPECT_EQ(agent_->order_heard(), (Token{1, 30}));
+  EXPECT_EQ(heard(kStart, {mask, unmask}), Orders{}) << "repeated";
+  EXPECT_EQ(heard(kStart, {mask}), Orders{}) << "late";
+  ASSERT_EQ(sent<scheduler::GpuOrdersAck>().size(), 3U);
+  for (const scheduler::GpuOrdersAck& ack : sent<scheduler::GpuOrdersAck>()) {
+    EXPECT_EQ(ack, (scheduler::GpuOrdersAck{kStart, {1, 30}}));
+  }
+  scheduler::GpuOrder after_recovery = mask;
+  after_recovery.at = {2, 25};
+  EXPECT_EQ(heard(kStart, {after_recovery}), Orders{after_recovery})
+      << "a lost quorum may have given its index before";
+  const std::uint64_t dropped = agent_->dropped_count();
+  EXPECT_EQ(heard({Generation(2), StartId(22)}, {unmask}), Orders{}) << "of another start";
+  EXPECT_EQ(sent<scheduler::GpuOrdersAck>().size(), 4U);
+  EXPECT_EQ(agent_->dropped_count(), dropped + 1);
+}
+
 TEST_F(GangAgentTest, AFailedPrepareIsRefused) {
   join();
   say(assign(kOne));

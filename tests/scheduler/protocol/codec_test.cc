@@ -127,7 +127,9 @@ std::vector<AgentMessage> every_message() {
           Renew{pair_of(1), {kToken}, std::vector<Token>{kToken}},
           RenewAck{{kToken}},
           RelayedRenews{{{host_id(1), Nonce(5), Renew{pair_of(1), {kToken}}}}},
-          RelayedAcks{{{host_id(1), Nonce(5), RenewAck{{kToken}}}}}};
+          RelayedAcks{{{host_id(1), Nonce(5), RenewAck{{kToken}}}}},
+          GpuOrders{pair_of(1), {{"GPU-a", true, "fan 3", "ann@a", 7, kToken}}},
+          GpuOrdersAck{pair_of(1), kToken}};
 }
 
 std::optional<AgentMessage> decode_body(gossip::MessageType type, const std::string& bytes) {
