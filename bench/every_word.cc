@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/api/enrolment.h"
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
@@ -97,6 +98,17 @@ std::string ticket_arguments_of(Verb verb, const Stage& stage) {
                                    : agent::encode_payload(agent::TicketRef{stage.ticket});
 }
 
+/// Of the verbs by which an operator orders something about a host or its GPUs.
+std::string host_order_of(Verb verb, HostId host) {
+  return verb == Verb::kLeave        ? agent::encode_payload(agent::LeaveArgs{true})
+         : verb == Verb::kFence      ? agent::encode_payload(agent::FenceArgs{host})
+         : verb == Verb::kDrain      ? agent::encode_payload(agent::DrainArgs{host, "stranger"})
+         : verb == Verb::kRotateKeys ? agent::encode_payload(agent::RotateArgs{{}, true})
+         : verb == Verb::kSetHost
+             ? agent::encode_payload(agent::SetHostArgs{host, agent::Wish::kYes, agent::Wish::kYes})
+             : agent::encode_payload(agent::GpuOrderArgs{host, "GPU-0", "stranger"});
+}
+
 /// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
@@ -105,8 +117,6 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kSubmit:
     case Verb::kDryRun:
       return submitting();
-    case Verb::kLeave:
-      return agent::encode_payload(agent::LeaveArgs{true});
     case Verb::kOutput:
       return agent::encode_payload(agent::OutputQuery{Token(1)});
     case Verb::kChangeQuorum:
@@ -115,12 +125,14 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return agent::encode_payload(agent::RecoverArgs{});
     case Verb::kRequeue:
       return agent::encode_payload(agent::RequeueArgs{job});
+    case Verb::kLeave:
     case Verb::kFence:
-      return agent::encode_payload(agent::FenceArgs{host});
     case Verb::kDrain:
-      return agent::encode_payload(agent::DrainArgs{host, "stranger"});
     case Verb::kRotateKeys:
-      return agent::encode_payload(agent::RotateArgs{{}, true});
+    case Verb::kSetHost:
+    case Verb::kMaskGpu:
+    case Verb::kUnmaskGpu:
+      return host_order_of(verb, host);
     case Verb::kEdit:
       return agent::encode_payload(agent::EditArgs{job, 9});
     case Verb::kFound:
@@ -128,8 +140,6 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return entering(verb);
     case Verb::kJoin:
       return joining(stage);
-    case Verb::kSetHost:
-      return agent::encode_payload(agent::SetHostArgs{host, agent::Wish::kYes, agent::Wish::kYes});
     case Verb::kMakeTicket:
     case Verb::kEndTicket:
       return ticket_arguments_of(verb, stage);
@@ -164,6 +174,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kUsers:
     case Verb::kUsage:
     case Verb::kAudit:
+    case Verb::kGpus:
+    case Verb::kGpuBoard:
       break;
   }
   return "";
@@ -289,9 +301,9 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
 
 /// Whether each login gets an answer to this verb.
 bool is_for_everybody(Verb verb) {
-  static const std::set<Verb> kOpen = {Verb::kVersion,  Verb::kHosts, Verb::kQuorum, Verb::kWhyHost,
-                                       Verb::kHostUses, Verb::kKeys,  Verb::kFound,  Verb::kEnter,
-                                       Verb::kJoin,     Verb::kWhoami};
+  static const std::set<Verb> kOpen = {
+      Verb::kVersion, Verb::kHosts, Verb::kQuorum, Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,
+      Verb::kFound,   Verb::kEnter, Verb::kJoin,   Verb::kWhoami,  Verb::kGpuBoard};
   return kOpen.contains(verb);
 }
 

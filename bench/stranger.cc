@@ -68,12 +68,12 @@ static_assert(agent::Verb::kVersion == agent::Verb{0});
 /// Lists of tickets, keys and users hold no secret; they count as those of hosts. A user sees own
 /// lines of the audit, and makes and ends own access tokens.
 constexpr agent::Verb kVerbsOfUser[] = {
-    agent::Verb::kVersion, agent::Verb::kHosts,   agent::Verb::kQuorum,   agent::Verb::kEvents,
-    agent::Verb::kSubmit,  agent::Verb::kDryRun,  agent::Verb::kJobs,     agent::Verb::kShow,
-    agent::Verb::kWhy,     agent::Verb::kWhyHost, agent::Verb::kHostUses, agent::Verb::kHostDetail,
-    agent::Verb::kUsage,   agent::Verb::kTickets, agent::Verb::kKeys,     agent::Verb::kStats,
-    agent::Verb::kUsers,   agent::Verb::kWhoami,  agent::Verb::kAudit,    agent::Verb::kMakeToken,
-    agent::Verb::kEndToken};
+    agent::Verb::kVersion,  agent::Verb::kHosts,   agent::Verb::kQuorum,   agent::Verb::kEvents,
+    agent::Verb::kSubmit,   agent::Verb::kDryRun,  agent::Verb::kJobs,     agent::Verb::kShow,
+    agent::Verb::kWhy,      agent::Verb::kWhyHost, agent::Verb::kHostUses, agent::Verb::kHostDetail,
+    agent::Verb::kUsage,    agent::Verb::kTickets, agent::Verb::kKeys,     agent::Verb::kStats,
+    agent::Verb::kUsers,    agent::Verb::kWhoami,  agent::Verb::kAudit,    agent::Verb::kMakeToken,
+    agent::Verb::kEndToken, agent::Verb::kGpus,    agent::Verb::kGpuBoard};
 /// In the environment of a job of another user, which no answer may hold.
 constexpr char kCanary[] = "door-canary";
 /// Silence after which no more answers are expected.

@@ -161,7 +161,7 @@ struct HostUseList {
 
 struct GpuInfo {
   std::string uuid;
-  std::string state;  ///< "free", "used", "unhealthy", "quarantined", "drained", "withheld"
+  std::string state;  ///< "free", "used", "masked", "unhealthy", "quarantined", ...
   // Set if it is used.
   JobId job;
   std::string job_name;

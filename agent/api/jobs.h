@@ -205,7 +205,7 @@ struct HolderInfo {
 };
 
 struct WithheldInfo {
-  std::string reason;  ///< "quarantined", "unhealthy", "host suspect", "host cordoned", ...
+  std::string reason;  ///< "masked", "quarantined", "unhealthy", "host suspect", ...
   std::uint64_t gpus = 0;
   bool operator==(const WithheldInfo&) const = default;
 };

@@ -5,6 +5,7 @@
 #include "agent/api/audit.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
@@ -219,6 +220,37 @@ void fields(A& a, GpuInfo& v) {
 template <class A>
 void fields(A& a, HostDetail& v) {
   a(v.use, v.gpus, v.labels, v.spine, v.islands, trailing(v.may_vote), trailing(v.may_vouch));
+}
+template <class A>
+void fields(A& a, GpusQuery& v) {
+  a(v.host, v.job, v.uuid, v.after);
+}
+template <class A>
+void fields(A& a, ListedGpu& v) {
+  a(v.host, v.host_name, v.index, v.uuid, v.gpu_type, v.state, v.job, v.user, v.token, v.since_ms,
+    v.why, v.by);
+}
+template <class A>
+void fields(A& a, GpuList& v) {
+  a(v.gpus, v.next);
+}
+template <class A>
+void fields(A& a, GpuOrderArgs& v) {
+  a(v.host, v.uuid, v.why);
+}
+template <class A>
+void fields(A& a, GpuProcessInfo& v) {
+  a(v.pid, v.used_bytes);
+}
+template <class A>
+void fields(A& a, GpuOnBoard& v) {
+  a(v.uuid, v.name, v.health, v.why, v.since_ms, v.evidence, v.use_percent, v.memory_used_bytes,
+    v.memory_bytes, v.celsius, v.milliwatts, v.throttle, v.processes, v.processes_left_out,
+    v.token);
+}
+template <class A>
+void fields(A& a, GpuBoard& v) {
+  a(v.driver, v.is_read, v.gpus);
 }
 template <class A>
 void fields(A& a, EditArgs& v) {
@@ -507,6 +539,10 @@ MUSTER_PAYLOAD(JobDetail);
 MUSTER_PAYLOAD(WhyInfo);
 MUSTER_PAYLOAD(DrainArgs);
 MUSTER_PAYLOAD(EditArgs);
+MUSTER_PAYLOAD(GpusQuery);
+MUSTER_PAYLOAD(GpuList);
+MUSTER_PAYLOAD(GpuOrderArgs);
+MUSTER_PAYLOAD(GpuBoard);
 MUSTER_PAYLOAD(HostUseList);
 MUSTER_PAYLOAD(HostDetail);
 MUSTER_PAYLOAD(UsageQuery);
@@ -529,6 +565,7 @@ MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);
 MUSTER_PAYLOAD(HolderInfo);
 MUSTER_PAYLOAD(HostUse);
+MUSTER_PAYLOAD(ListedGpu);
 
 #undef MUSTER_PAYLOAD
 

@@ -72,6 +72,10 @@ enum class Verb : std::uint8_t {
   kEndToken = 54,    ///< TokenRef -> nothing
   kTokens = 55,      ///< TokensQuery, or nothing for the asker's own -> TokenList
   kResetAdmin = 56,  ///< ResetAdminArgs -> nothing: by root of a voter
+  kGpus = 57,        ///< GpusQuery, or nothing for the first page -> GpuList
+  kGpuBoard = 58,    ///< -> GpuBoard: the GPUs of that host as it sees them
+  kMaskGpu = 59,     ///< GpuOrderArgs -> nothing
+  kUnmaskGpu = 60,   ///< GpuOrderArgs -> nothing
 };
 
 /// The number is the exit code of the CLI.

@@ -10,6 +10,7 @@
 #include "agent/api/audit.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
@@ -193,6 +194,12 @@ inline constexpr VerbRow kTable[] = {
      takes<ResetAdminArgs>},
     {kTokens, "tokens", kVoter, kReads, kNothing, kMembers, kVouched, kMayMakeTokens,
      may_take<TokensQuery>},
+    {kGpus, "gpus", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, may_take<GpusQuery>},
+    {kGpuBoard, "gpu_board", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
+    {kMaskGpu, "mask_gpu", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
+     takes<GpuOrderArgs>},
+    {kUnmaskGpu, "unmask_gpu", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
+     takes<GpuOrderArgs>},
 };
 
 }  // namespace verbs

@@ -110,6 +110,20 @@ HostDetail JobSight::seen(HostDetail detail) const {
   return detail;
 }
 
+GpuList JobSight::seen(GpuList list, JobId of_job) const {
+  if (of_job != JobId()) {
+    std::erase_if(list.gpus, [this](const ListedGpu& gpu) { return !sees(gpu.job); });
+  }
+  for (ListedGpu& gpu : list.gpus) {
+    if (gpu.job != JobId() && !sees(gpu.job)) {
+      gpu.job = JobId();
+      gpu.token = Token();
+      gpu.user = kOtherTeams;
+    }
+  }
+  return list;
+}
+
 WhyInfo JobSight::seen(WhyInfo why) const {
   if (!is_limited_) {
     return why;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/api/events.h"
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "gossip/base/ids.h"
@@ -34,6 +35,8 @@ class JobSight {
   HostUse seen(HostUse use) const;
   HostUseList seen(HostUseList list) const;
   HostDetail seen(HostDetail detail) const;
+  /// `of_job`: the list is of the GPUs of that job; 0 = of any GPUs.
+  GpuList seen(GpuList list, JobId of_job) const;
   WhyInfo seen(WhyInfo why) const;
   /// The GPUs that jobs hold which are not seen; O(live attempts).
   std::uint64_t gpus_of_others() const;

@@ -93,13 +93,90 @@ GpuInfo gpu_info(const State& state, const HostRecord& record, const std::string
   };
   GpuInfo info;
   info.uuid = uuid;
-  info.state = is_in(record.quarantined)      ? "quarantined"
-               : is_in(record.unhealthy_gpus) ? "unhealthy"
-               : free.contains(uuid)          ? "free"
-               : record.drain.has_value()     ? "drained"
-                                              : "withheld";
+  info.state = record.mask_of(uuid) != nullptr ? "masked"
+               : is_in(record.quarantined)     ? "quarantined"
+               : is_in(record.unhealthy_gpus)  ? "unhealthy"
+               : free.contains(uuid)           ? "free"
+               : record.drain.has_value()      ? "drained"
+                                               : "withheld";
   add_holder(state, record, info);
   return info;
+}
+
+/// The state of the GPU, the reason, and the time that this is so, as the log has them.
+void add_state(const HostRecord& record, std::int64_t now, ListedGpu& gpu) {
+  const auto is_in = [&gpu](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), gpu.uuid) != list.end();
+  };
+  const auto order =
+      std::find_if(record.gpu_orders.begin(), record.gpu_orders.end(),
+                   [&](const scheduler::GpuOrder& each) { return each.uuid == gpu.uuid; });
+  gpu.by = order == record.gpu_orders.end() ? "" : order->by;
+  if (const scheduler::GpuOrder* mask = record.mask_of(gpu.uuid)) {
+    gpu.state = "masked";
+    gpu.why = mask->why;
+    gpu.since_ms = wall_age_ms(now, mask->unix_ms);
+  } else if (!record.is_reachable()) {
+    gpu.state = "unreachable";
+    gpu.since_ms = wall_age_ms(now, record.unix_ms);
+  } else if (is_in(record.quarantined)) {
+    gpu.state = "quarantined";
+    gpu.why = "its host has not found it clean since a job ended";
+  } else {
+    gpu.state = is_in(record.unhealthy_gpus) ? "unhealthy" : "healthy";
+  }
+}
+
+/// Whether `job` is the job that is meant, or a task of that array.
+bool is_meant(JobId meant, JobId job) {
+  return job == meant || (!is_task(meant) && is_task(job) && array_of(job) == meant);
+}
+
+void add_gpus(const State& state, const HostRecord& record, const crdt::AddressBook& addresses,
+              std::int64_t now, const GpusQuery& query, std::vector<ListedGpu>& gpus) {
+  for (std::size_t i = 0; i < record.gpus.size(); ++i) {
+    if (!record.gpus[i].starts_with(query.uuid)) {
+      continue;
+    }
+    GpuInfo held;
+    held.uuid = record.gpus[i];
+    add_holder(state, record, held);
+    if (query.job != JobId() && !is_meant(query.job, held.job)) {
+      continue;
+    }
+    ListedGpu gpu;
+    gpu.host = record.id;
+    gpu.host_name = record.name.empty() ? addresses.name(record.id) : record.name;
+    gpu.index = i;
+    gpu.uuid = record.gpus[i];
+    gpu.gpu_type = record.gpu_type;
+    gpu.job = held.job;
+    gpu.user = held.user;
+    gpu.token = held.token;
+    add_state(record, now, gpu);
+    gpus.push_back(std::move(gpu));
+  }
+}
+
+/// Masks of GPUs that the host does not register now: an operator ends them by unmask alone.
+void add_gone(const HostRecord& record, std::int64_t now, const GpusQuery& query,
+              std::vector<ListedGpu>& gpus) {
+  std::size_t index = record.gpus.size();
+  for (const scheduler::GpuOrder& order : record.gpu_orders) {
+    const bool is_gone =
+        std::find(record.gpus.begin(), record.gpus.end(), order.uuid) == record.gpus.end();
+    if (!order.is_mask || !is_gone || !order.uuid.starts_with(query.uuid)) {
+      continue;
+    }
+    ListedGpu gpu;
+    gpu.host = record.id;
+    gpu.host_name = record.name;
+    gpu.index = index++;
+    gpu.uuid = order.uuid;
+    add_state(record, now, gpu);
+    gpu.why += "; its host does not register it now";
+    gpus.push_back(std::move(gpu));
+  }
 }
 
 struct Sums {
@@ -191,6 +268,32 @@ std::optional<HostDetail> host_detail(const State& state, const crdt::AddressBoo
     detail.gpus.push_back(gpu_info(state, *record, uuid, free));
   }
   return detail;
+}
+
+GpuList gpu_list(const State& state, const crdt::AddressBook& addresses, std::int64_t now_unix_ms,
+                 const GpusQuery& query) {
+  GpuList list;
+  std::size_t size = 0;
+  const auto end = state.hosts().end();
+  auto host = query.host.is_zero() ? state.hosts().upper_bound(query.after)
+                                   : state.hosts().find(query.host);
+  while (host != end && size < kUsesPageBytes) {
+    const HostRecord& record = host->second;
+    const std::size_t before = list.gpus.size();
+    if (record.verdict != scheduler::Verdict::kLeft && !record.is_removed) {
+      add_gpus(state, record, addresses, now_unix_ms, query, list.gpus);
+      if (query.job == JobId()) {
+        add_gone(record, now_unix_ms, query, list.gpus);
+      }
+    }
+    for (std::size_t i = before; i < list.gpus.size(); ++i) {
+      size += encode_payload(list.gpus[i]).size();
+    }
+    const HostId last = host->first;
+    host = query.host.is_zero() ? std::next(host) : end;
+    list.next = host == end ? HostId() : last;
+  }
+  return list;
 }
 
 std::optional<UsageList> usage_list(const State& state, const UsageQuery& query,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/front/job_sight.h"
@@ -32,6 +33,9 @@ HostUseList host_uses(const scheduler::State& state, const crdt::AddressBook& ad
 std::optional<HostDetail> host_detail(const scheduler::State& state,
                                       const crdt::AddressBook& addresses, std::int64_t now_unix_ms,
                                       HostId host);
+/// A page of the GPUs that fit `query`, of hosts that have not left. Limits as for host_uses().
+GpuList gpu_list(const scheduler::State& state, const crdt::AddressBook& addresses,
+                 std::int64_t now_unix_ms, const GpusQuery& query);
 /// nullopt if `query.by` is not "user", "type" or "name". Users and names of jobs that `sight`
 /// hides share one row.
 std::optional<UsageList> usage_list(const scheduler::State& state, const UsageQuery& query,

@@ -12,6 +12,7 @@
 #include "agent/front/use_model.h"
 #include "agent/front/user_model.h"
 #include "agent/front/why_model.h"
+#include "agent/node/gpu_board.h"
 #include "agent/node/join.h"
 #include "agent/node/request_target.h"
 #include "agent/node/roll_upkeep.h"
@@ -231,13 +232,25 @@ Response whoami_of(const NodeView& node, const Request& request) {
                                       : node.contact.users().age(node.now).value_or(Duration(0)));
 }
 
+/// The one place that tells clients the last look at the GPUs of this host.
+GpusSeen gpus_seen(const NodeView&) {
+  return {};
+}
+
+Response gpu_board_of(const NodeView& node, const Request&) {
+  return aged(good(node, encode_payload(gpu_board(node.now, gpus_seen(node),
+                                                  node.gang_agent.inventory().gpus,
+                                                  node.gang_agent.grants()))),
+              Duration(0));
+}
+
 struct HereRow {
   Verb verb{};
   Response (*answer)(const NodeView& node, const Request& request) = nullptr;
 };
 constexpr HereRow kHere[] = {
     {Verb::kVersion, version_of}, {Verb::kHosts, hosts_of},   {Verb::kWhyHost, why_host},
-    {Verb::kKeys, keys_of},       {Verb::kWhoami, whoami_of},
+    {Verb::kKeys, keys_of},       {Verb::kWhoami, whoami_of}, {Verb::kGpuBoard, gpu_board_of},
 };
 static_assert(has_row_for_those(kHere, &HereRow::verb, [](Verb verb) {
   return is(verb, Answerer::kAsked) || is(verb, Answerer::kAskedAnyway);
@@ -428,6 +441,14 @@ Response host_detail_answer(const NodeView& node, const Request& request, const 
                                   "that host has not registered with the quorum yet");
 }
 
+Response gpus_answer(const NodeView& node, const Request& request, const std::string&) {
+  const auto query = decode_payload<GpusQuery>(request.arguments).value_or(GpusQuery());
+  return good(node, encode_payload(sight_of(node, request)
+                                       .seen(gpu_list(node.seat.state(), node.hosts.addresses(),
+                                                      node.wall_clock.unix_ms(node.now), query),
+                                             query.job)));
+}
+
 Response usage_answer(const NodeView& node, const Request& request, const std::string&) {
   const auto list = usage_list(node.seat.state(),
                                decode_payload<UsageQuery>(request.arguments).value_or(UsageQuery()),
@@ -514,6 +535,7 @@ constexpr StateRow kFromState[] = {
     {Verb::kUsers, users_answer},
     {Verb::kTokens, tokens_answer},
     {Verb::kAudit, audit_answer},
+    {Verb::kGpus, gpus_answer},
 };
 static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
   return is(verb, Answerer::kVoter) || is(verb, Answerer::kVoterOrAsked) ||

@@ -69,6 +69,20 @@ Order undrain(const Request& request, const Asker& asker) {
   return entry::Undrain{host_of(request), asker.by};
 }
 
+Order order_gpu(const Request& request, const Asker& asker, bool is_mask) {
+  auto order = arguments_of<GpuOrderArgs>(request);
+  return entry::GpuOrder{order.host, std::move(order.uuid), is_mask, std::move(order.why),
+                         asker.by};
+}
+
+Order mask_gpu(const Request& request, const Asker& asker) {
+  return order_gpu(request, asker, true);
+}
+
+Order unmask_gpu(const Request& request, const Asker& asker) {
+  return order_gpu(request, asker, false);
+}
+
 Order remove_host(const Request& request, const Asker& asker) {
   return entry::RemoveHost{host_of(request), asker.by};
 }
@@ -134,6 +148,8 @@ constexpr OrderRow kOrders[] = {
     {Verb::kMakeToken, make_token},
     {Verb::kEndToken, end_token},
     {Verb::kResetAdmin, reset_admin},
+    {Verb::kMaskGpu, mask_gpu},
+    {Verb::kUnmaskGpu, unmask_gpu},
 };
 static_assert(has_row_for_those(kOrders, &OrderRow::verb,
                                 [](Verb verb) { return is(verb, Becomes::kOrder); }));

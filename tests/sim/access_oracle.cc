@@ -25,7 +25,7 @@ enum class Column : std::uint8_t {
   kRootsOfVoters,  ///< Root of a voter alone, whatever roles there are.
 };
 
-Column column_of(Verb verb, Variant variant) {
+Column plain_column_of(Verb verb) {
   switch (verb) {
     case Verb::kVersion:
     case Verb::kHosts:
@@ -34,6 +34,7 @@ Column column_of(Verb verb, Variant variant) {
     case Verb::kHostUses:
     case Verb::kKeys:
     case Verb::kWhoami:
+    case Verb::kGpuBoard:
     case Verb::kFound:
     case Verb::kEnter:
       return Column::kEverybody;
@@ -44,6 +45,7 @@ Column column_of(Verb verb, Variant variant) {
     case Verb::kTickets:
     case Verb::kUsers:
     case Verb::kAudit:
+    case Verb::kGpus:
       return Column::kLook;
     case Verb::kMakeToken:
     case Verb::kEndToken:
@@ -72,11 +74,12 @@ Column column_of(Verb verb, Variant variant) {
     case Verb::kUndrain:
     case Verb::kRemoveHost:
     case Verb::kEndTicket:
+    case Verb::kMaskGpu:
+    case Verb::kUnmaskGpu:
+    case Verb::kMakeTicket:
       return Column::kOperate;
     case Verb::kLeave:
       return Column::kOwnersOnly;
-    case Verb::kMakeTicket:
-      return variant == Variant::kWithRights ? Column::kRule : Column::kOperate;
     case Verb::kChangeUsers:
       return Column::kUsers;
     case Verb::kChangeQuorum:
@@ -91,6 +94,11 @@ Column column_of(Verb verb, Variant variant) {
       return Column::kTickets;
   }
   return Column::kTickets;
+}
+
+Column column_of(Verb verb, Variant variant) {
+  const bool is_ruling = verb == Verb::kMakeTicket && variant == Variant::kWithRights;
+  return is_ruling ? Column::kRule : plain_column_of(verb);
 }
 
 bool is_boss(Person person) {

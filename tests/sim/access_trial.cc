@@ -513,6 +513,7 @@ class AccessTrial {
     const HostId another = has_keys_ ? world_.id(kAnother) : kUnknownHost;
     const agent::QuorumWish wish{scheduler::QuorumAction::kAdd, kUnknownHost};
     const agent::DrainArgs drain{kUnknownHost, "access", false, 0};
+    const std::string of_gpu = encode_payload(agent::GpuOrderArgs{kUnknownHost, "GPU-0", "access"});
     const Row rows[] = {
         {Verb::kWhyHost, about},
         {Verb::kHostDetail, about},
@@ -522,6 +523,8 @@ class AccessTrial {
         {Verb::kChangeQuorum, encode_payload(wish)},
         {Verb::kFence, encode_payload(agent::FenceArgs{kUnknownHost})},
         {Verb::kDrain, encode_payload(drain)},
+        {Verb::kMaskGpu, of_gpu},
+        {Verb::kUnmaskGpu, of_gpu},
         {Verb::kRotateKeys, encode_payload(agent::RotateArgs{another})},
         {Verb::kSetHost, encode_payload(agent::SetHostArgs{another})},
         {Verb::kRecover, encode_payload(agent::RecoverArgs{is_order, {}, {}})},

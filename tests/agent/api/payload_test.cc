@@ -49,7 +49,8 @@ TEST(Payload, EachFieldOfEachPayloadComesBack) {
       QuorumWish, FenceArgs, RecoverArgs, RecoveryInfo, JobsQuery, JobList, JobDetail, WhyInfo,
       DrainArgs, EditArgs, HostUseList, HostDetail, UsageQuery, UsageList, OutputQuery, OutputChunk,
       StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, SignatureWanted, WhoamiInfo, UsersQuery,
-      UserList, TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage>();
+      UserList, TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage, GpusQuery,
+      GpuList, ListedGpu, GpuOrderArgs, GpuBoard>();
 }
 
 TEST(Payload, SpecificationsAndBytesThatAreNoTextComeBack) {

@@ -103,6 +103,78 @@ TEST_F(UseModel, OfDaysLongPastOnlyThoseWanted) {
   EXPECT_EQ(usage("user", 24 * 3'600'000).days, 2U);
 }
 
+/// The list of GPUs on two hosts, of which job 1 holds two.
+class GpusOfModel : public UseModel {
+ protected:
+  std::vector<ListedGpu> gpus(const GpusQuery& query = {}) const {
+    return sight.seen(gpu_list(log.state, names, 60'000, query), query.job).gpus;
+  }
+  ListedGpu gpu(std::uint64_t host, std::uint32_t index) const {
+    GpusQuery query;
+    query.uuid = uuid_of(host, index);
+    return gpus(query).at(0);
+  }
+};
+
+TEST_F(GpusOfModel, EachSaysItsHolderAndWhatTheLogKnowsOfIt) {
+  entry::Observe sick;
+  sick.host = host_id(1);
+  sick.quarantined = {uuid_of(1, 2)};
+  sick.unhealthy_gpus = {uuid_of(1, 3)};
+  log.apply(sick);
+  log.apply(entry::GpuOrder{host_id(1), uuid_of(1, 1), true, "fan 3", {"ann@a"}});
+  EXPECT_EQ(gpus().size(), 8U);
+  EXPECT_EQ(gpu(1, 0).state, "healthy");
+  EXPECT_EQ(gpu(1, 0).job, job);
+  EXPECT_EQ(gpu(1, 0).user, "alice");
+  EXPECT_EQ(gpu(1, 0).token, token);
+  EXPECT_EQ(gpu(1, 0).host_name, "host1");
+  EXPECT_EQ(gpu(1, 1).state, "masked");
+  EXPECT_EQ(gpu(1, 1).why, "fan 3");
+  EXPECT_EQ(gpu(1, 1).by, "ann@a");
+  EXPECT_EQ(gpu(1, 1).job, job) << "it goes on";
+  EXPECT_EQ(gpu(1, 2).state, "quarantined");
+  EXPECT_EQ(gpu(1, 3).state, "unhealthy");
+  EXPECT_EQ(gpu(1, 3).index, 3U);
+  EXPECT_EQ(gpu(2, 0).gpu_type, "A100");
+  log.observe(2, Verdict::kSilent);
+  EXPECT_EQ(gpu(2, 0).state, "unreachable");
+}
+
+TEST_F(GpusOfModel, AMaskedOneComesFirstAndSaysSinceWhen) {
+  log.state.apply(log.index().next(),
+                  entry::GpuOrder{host_id(2), uuid_of(2, 0), true, "fan", {"b"}}, 20'000);
+  EXPECT_EQ(gpu(2, 0).since_ms, 40'000U);
+  EXPECT_EQ(host_detail(log.state, names, 0, host_id(2))->gpus[0].state, "masked");
+}
+
+TEST_F(GpusOfModel, AQueryNamesAHostAJobOrTheFirstCharactersOfAUuid) {
+  GpusQuery query;
+  query.host = host_id(2);
+  EXPECT_EQ(gpus(query).size(), 4U);
+  query = {};
+  query.job = job;
+  EXPECT_EQ(gpus(query).size(), 2U);
+  query.job = JobId(77);
+  EXPECT_TRUE(gpus(query).empty());
+  query = {};
+  query.uuid = "GPU-2";
+  EXPECT_EQ(gpus(query).size(), 4U);
+  query.after = host_id(2);
+  EXPECT_TRUE(gpus(query).empty());
+}
+
+TEST_F(GpusOfModel, AMaskOfAGpuThatIsGoneIsListedForItsUnmask) {
+  log.apply(entry::GpuOrder{host_id(2), uuid_of(2, 3), true, "fan", {"ann@a"}});
+  log.apply(registration(2, 2, 2, "A100"));
+  EXPECT_EQ(gpu(2, 3).state, "masked");
+  EXPECT_EQ(gpu(2, 3).why, "fan; its host does not register it now");
+  log.apply(entry::GpuOrder{host_id(2), uuid_of(2, 3), false, "sold", {"ann@a"}});
+  GpusQuery query;
+  query.uuid = uuid_of(2, 3);
+  EXPECT_TRUE(gpus(query).empty());
+}
+
 TEST(WallAge, IsNothingWhereAClockIsNotKnownOrRanBack) {
   EXPECT_EQ(wall_age_ms(5'000, 2'000), 3'000U);
   EXPECT_EQ(wall_age_ms(2'000, 5'000), 0U);

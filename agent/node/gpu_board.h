@@ -1,0 +1,31 @@
+#pragma once
+// The answer of a host about its own GPUs: what the driver says, how the agent judges it, and the
+// grants on them. Pure.
+
+#include <string>
+#include <vector>
+
+#include "agent/api/gpus.h"
+#include "agent/gang/gang_interface.h"
+#include "agent/hardware/machine_reading.h"
+#include "agent/health/gpu_health_interface.h"
+#include "gossip/base/time.h"
+
+namespace muster::agent {
+
+/// The last look at the GPUs of this host, and their health.
+struct GpusSeen {
+  MachineReading reading;  ///< Empty: there was no look.
+  std::vector<GpuHealthInfo> health;
+};
+
+/// The words for the reasons that NVML names for a lower clock; an idle GPU is no reason. A reason
+/// that is not known here stands as its number.
+std::vector<std::string> throttle_words(std::uint64_t reasons);
+
+/// Each GPU that the host offers, has read or has judged. `grants`: those that are not forgotten;
+/// of several on a GPU the one with the highest token counts.
+GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::string>& offered,
+                   const std::vector<GrantView>& grants);
+
+}  // namespace muster::agent
