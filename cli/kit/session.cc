@@ -159,7 +159,7 @@ Reply Session::exchange(const agent::Request& request, Duration timeout) {
     world_.terminal.on_change(request.verb);
   }
   agent::Request addressed = request;
-  addressed.node = place.name;
+  addressed.node = request.node.empty() ? place.name : request.node;
   addressed.access = **access_;
   Result<agent::Response> response = client_->ask(addressed, timeout);
   if (!response) {

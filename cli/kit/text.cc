@@ -112,7 +112,7 @@ std::string coloured_state(const std::string& state, const Screen& screen) {
   const std::string_view colour =
       is_one_of({"running", "completed", "alive", "leader", "finished", "used"}) ? "\x1b[32m"
       : is_one_of({"failed", "unreachable", "revoked", "lost", "expired", "condemned", "left",
-                   "quarantined", "unhealthy"})
+                   "quarantined", "unhealthy", "masked"})
           ? "\x1b[31m"
       : is_one_of({"queued", "scheduled", "stopping", "suspended", "suspect", "cancelled",
                    "drained", "degraded", "assigned", "ready", "aborted"})

@@ -42,7 +42,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 58> kVerbs = {{
+constexpr std::array<Entry, 61> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -92,6 +92,14 @@ constexpr std::array<Entry, 58> kVerbs = {{
      plain<make_host_set>},
     {kGroupHosts, "hosts fence", "NAME [OPTIONS]",
      "Declare a host dead so that its jobs run elsewhere.", agent::Verb::kFence, plain<make_fence>},
+    {kGroupHosts, "gpus", "[OPTIONS]", "List the GPUs with their state and their jobs.",
+     agent::Verb::kGpus, plain<make_gpus>},
+    {kGroupHosts, "gpus mask", "UUID [OPTIONS]",
+     "Take a GPU out of use: jobs on it go on, and no new one gets it.", agent::Verb::kMaskGpu,
+     plain<make_gpu_mask>},
+    {kGroupHosts, "gpus unmask", "UUID [OPTIONS]",
+     "Put a GPU back into use, also one that its host doubts.", agent::Verb::kUnmaskGpu,
+     plain<make_gpu_unmask>},
     {kGroupHosts, "why-host", "NAME [OPTIONS]",
      "Explain a host's state: which hosts hear from it and which do not.", agent::Verb::kWhyHost,
      plain<make_why_host>},
@@ -274,6 +282,8 @@ constexpr SharedLine kSharedLines[] = {
      "Drain a host: no new job is placed there; undrain it."},
     {"hosts remove", 2, "hosts remove|revoke",
      "Remove a host that is gone for good; expel one for good."},
+    {"gpus", 3, "gpus [mask|unmask]",
+     "List the GPUs; take one out of use, and put it back into use."},
     {"user list", 4, "user list|add|set|remove", "List, add, change and remove users."},
     {"team list", 4, "team list|add|set|remove", "List, add, change and remove teams."},
     {"access", 2, "access [set]", "Show or change the rules of access for logins and jobs."},
@@ -285,6 +295,7 @@ constexpr SharedLine kSharedLines[] = {
     {"quorum", 3, "quorum [add|remove]",
      "Show voters, leader and tolerated failures; add or remove a voter."},
     {"help", 2, "help [terms]", "List all verbs, show the help of one, or explain the words."},
+    {"man", 2, "man|completion", "Print a manual page, or a completion script for a shell."},
 };
 
 const SharedLine* shared_line(std::string_view first) {

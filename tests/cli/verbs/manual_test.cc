@@ -40,11 +40,13 @@ TEST(Manual, HasEveryFieldOfJsonAndNoOther) {
   printed.merge(keys_in("agent/api/json/enrolment.cc"));
   printed.merge(keys_in("agent/api/json/audit.cc"));
   printed.merge(keys_in("agent/api/json/users.cc"));
+  printed.merge(keys_in("agent/api/json/gpus.cc"));
   printed.merge(keys_in("agent/api/json/dump.h"));
   printed.merge(keys_in("agent/api/json/orders.cc"));
   // The names by which verbs call their effects.
   printed.insert({"suspended_jobs", "resumed_jobs", "requeued_jobs", "cancelled_jobs", "added",
-                  "removed", "leads", "changed", "drained", "undrained", "revoked"});
+                  "removed", "leads", "changed", "drained", "undrained", "revoked", "masked",
+                  "unmasked"});
   std::set<std::string> told;
   for (const agent::JsonField& field : agent::json_fields()) {
     EXPECT_TRUE(told.insert(std::string(field.name)).second) << field.name << " stands twice";
