@@ -27,6 +27,7 @@ enum class SchedulerMutant : std::uint8_t {
   kDiskNotCompared,          ///< A voter starts from its disk, even if others know it to be old.
   kDrainIgnored,             ///< New attempts are placed on hosts that are drained.
   kAmountsForgotten,         ///< CPUs and memory that attempts hold are not counted.
+  kMaskIgnored,              ///< New attempts are placed on GPUs that are masked.
   kTaskUncounted,            ///< An array does not count a task that failed.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
@@ -42,7 +43,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 23> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 24> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -66,6 +67,7 @@ inline constexpr std::array<SchedulerMutantName, 23> kSchedulerMutants = {{
     {SchedulerMutant::kDrainIgnored, "drain_ignored"},
     {SchedulerMutant::kAmountsForgotten, "amounts_forgotten"},
     {SchedulerMutant::kTaskUncounted, "task_uncounted"},
+    {SchedulerMutant::kMaskIgnored, "mask_ignored"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -275,6 +275,57 @@ void LegalJobLife::on_event(World& world, std::uint32_t host, const Event& event
   }
 }
 
+void MaskHolds::on_event(World&, std::uint32_t, const Event& event) {
+  const bool is_masked = event.name == "gpu_masked";
+  if (is_masked || event.name == "gpu_unmasked") {
+    words_[{std::string(event.field("host")), std::string(event.field("gpu"))}]
+          [number(event.field("index"))] = is_masked;
+  }
+}
+
+void MaskHolds::on_fact(World& world, std::uint32_t host, const FarmFact& fact) {
+  if (fact.kind != FarmFact::Kind::kLaunched || fact.token.epoch != 1) {
+    return;
+  }
+  for (const scheduler::GpuSlot& gpu : fact.member.gpus) {
+    const auto words = words_.find({world.id(host).short_hex(), gpu.uuid.text()});
+    if (words == words_.end()) {
+      continue;
+    }
+    const auto after = words->second.upper_bound(fact.token.index);
+    if (after != words->second.begin() && std::prev(after)->second) {
+      world.violation(name(), where(host) + " launches " + fact.token.text() + " on " +
+                                  gpu.uuid.text() + ", decided after it was masked at index " +
+                                  std::to_string(std::prev(after)->first));
+    }
+  }
+}
+
+void OrdersHeard::at_end(World& world) {
+  const scheduler::State* log = nullptr;
+  for (std::uint32_t host = 0; host < world.size(); ++host) {
+    if (world.is_running(host)) {
+      const scheduler::State& state = world.node(host).seat().state();
+      log = log == nullptr || log->applied() < state.applied() ? &state : log;
+    }
+  }
+  for (std::uint32_t host = 0; log != nullptr && host < world.size(); ++host) {
+    const scheduler::HostRecord* record = log->host(world.id(host));
+    if (record == nullptr || record->gpu_orders.empty() || !world.is_running(host)) {
+      continue;
+    }
+    const agent::Node& node = world.node(host);
+    const bool is_there = record->is_reachable() && !record->is_removed &&
+                          record->start == node.options().start &&
+                          node.gang_agent().is_registered();
+    if (is_there && node.gang_agent().order_heard() < record->gpu_orders.back().at) {
+      world.violation(name(), where(host) + " has heard orders up to " +
+                                  node.gang_agent().order_heard().text() + ", the log has " +
+                                  record->gpu_orders.back().at.text());
+    }
+  }
+}
+
 void add_log_checkers(World& world) {
   world.add_checker(std::make_unique<LegalJobLife>());
   world.add_checker(std::make_unique<DecideRaisesToken>());
@@ -284,6 +335,8 @@ void add_log_checkers(World& world) {
   world.add_checker(std::make_unique<AbortedNeverRan>());
   world.add_checker(std::make_unique<RerunOnlyBroken>());
   world.add_checker(std::make_unique<StatesAgree>());
+  world.add_checker(std::make_unique<MaskHolds>());
+  world.add_checker(std::make_unique<OrdersHeard>());
 }
 
 }  // namespace muster::sim

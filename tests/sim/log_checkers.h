@@ -106,6 +106,26 @@ class StatesAgree : public Checker {
   std::pair<std::uint32_t, std::uint64_t> looked_at_ = {0, 0};  ///< Host and step of the world.
 };
 
+/// No rank is launched on a GPU by an attempt that was decided while the log had it masked.
+class MaskHolds : public Checker {
+ public:
+  std::string name() const override { return "mask_holds"; }
+  void on_event(World& world, std::uint32_t host, const Event& event) override;
+  void on_fact(World& world, std::uint32_t host, const FarmFact& fact) override;
+
+ private:
+  /// Host's short id and uuid -> log index -> whether it is masked from there on. Of the first
+  /// epoch.
+  std::map<std::pair<std::string, std::string>, std::map<std::uint64_t, bool>> words_;
+};
+
+/// In the end each host that is there has heard the last order about each of its GPUs.
+class OrdersHeard : public Checker {
+ public:
+  std::string name() const override { return "orders_heard"; }
+  void at_end(World& world) override;
+};
+
 /// The life of each job, as the voters tell it: legal edges of job_life.h only, the same at every
 /// voter, and nothing after an end (I7).
 class LegalJobLife : public Checker {

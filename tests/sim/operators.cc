@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
@@ -16,7 +18,7 @@ void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote,
   } else if (fault == Fault::kProofForged) {
     traitor_.forge_proofs();
   } else if (fault == Fault::kDrained) {
-    drain(host);
+    rng_.chance(500'000) ? drain(host) : mask(host);
   } else if (fault == Fault::kReordered) {
     reorder(jobs);
   } else if (fault == Fault::kWordWrong) {
@@ -27,11 +29,19 @@ void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote,
   }
 }
 
-void Operators::undrain_all(std::uint32_t leader) {
+void Operators::take_back_all(std::uint32_t leader) {
   for (const auto& [id, record] : world_.node(leader).seat().state().hosts()) {
     const auto known = world_.find(id);
-    if (record.drain.has_value() && known.has_value()) {
+    if (!known.has_value()) {
+      continue;
+    }
+    if (record.drain.has_value()) {
       undrain(*known);
+    }
+    for (const scheduler::GpuOrder& order : record.gpu_orders) {
+      if (order.is_mask) {
+        order_gpu(agent::Verb::kUnmaskGpu, *known, order.uuid);
+      }
     }
   }
 }
@@ -53,6 +63,23 @@ void Operators::drain(std::uint32_t host) {
 
 void Operators::undrain(std::uint32_t host) {
   say(agent::Verb::kUndrain, agent::encode_payload(agent::HostRef{world_.id(host)}));
+}
+
+void Operators::mask(std::uint32_t host) {
+  const std::vector<std::string> gpus = world_.is_running(host)
+                                            ? world_.node(host).gang_agent().inventory().gpus
+                                            : std::vector<std::string>();
+  if (gpus.empty()) {
+    return;
+  }
+  ++counts_["gpu_masked"];
+  const std::string uuid = gpus[rng_.below(gpus.size())];
+  order_gpu(agent::Verb::kMaskGpu, host, uuid);
+  after(2, 50, [this, host, uuid] { order_gpu(agent::Verb::kUnmaskGpu, host, uuid); });
+}
+
+void Operators::order_gpu(agent::Verb verb, std::uint32_t host, const std::string& uuid) {
+  say(verb, agent::encode_payload(agent::GpuOrderArgs{world_.id(host), uuid, "swarm"}));
 }
 
 void Operators::reorder(std::size_t jobs) {

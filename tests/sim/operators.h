@@ -1,6 +1,6 @@
 #pragma once
-// Operators of a swarm who take hosts out of service, rightly and wrongly, and reorder the queue;
-// and the traitor among the hosts.
+// Operators of a swarm who take hosts and GPUs out of service, rightly and wrongly, and reorder the
+// queue; and the traitor among the hosts.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,14 +25,16 @@ class Operators {
 
   /// One of their faults; `without_vote` is a host that may be off for long. `jobs`: submitted.
   void act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs);
-  /// Undrains every host that `leader` knows to be drained: one whose undrain was lost would stay
-  /// drained for ever.
-  void undrain_all(std::uint32_t leader);
+  /// Undrains every host that `leader` knows to be drained, and unmasks every GPU that it knows to
+  /// be masked: one whose word was lost would stay so for ever.
+  void take_back_all(std::uint32_t leader);
 
  private:
   void say(agent::Verb verb, std::string arguments);
   void drain(std::uint32_t host);
   void undrain(std::uint32_t host);
+  void mask(std::uint32_t host);
+  void order_gpu(agent::Verb verb, std::uint32_t host, const std::string& uuid);
   void reorder(std::size_t jobs);
   void say_processes_gone(std::uint32_t host);
   void remove_host(std::uint32_t host);

@@ -124,7 +124,7 @@ constexpr SwarmProfile operators() {
   return profile;
 }
 
-/// Operators who take hosts out of service, rightly and wrongly, and reorder the queue.
+/// Operators who take hosts and GPUs out of service, rightly and wrongly, and reorder the queue.
 constexpr SwarmProfile drains() {
   SwarmProfile profile;
   profile.name = "drains";

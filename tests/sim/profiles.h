@@ -47,7 +47,7 @@ enum class Fault : std::uint8_t {
   kVoterPutBack,   ///< As kDiskPutBack, of any host.
   kVotersLost,     ///< Some voters' raft/ at once, any number of them.
   kQuorumLost,     ///< A majority is off; an operator recovers the quorum from the others.
-  kDrained,        ///< A host is drained, with or without a deadline, and takes work again later.
+  kDrained,        ///< A host is drained, or one of its GPUs masked, and takes work again later.
   kReordered,      ///< A job gets another priority.
   kWordWrong,      ///< An agent is down, and an operator says that its ranks are gone: they run on.
   kHostRemoved,    ///< A host is off for long, is removed by an operator, and comes back.

@@ -68,6 +68,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kDiskNotCompared:
       return "lying_disks";
     case SchedulerMutant::kDrainIgnored:
+    case SchedulerMutant::kMaskIgnored:
       return "drains";
     case SchedulerMutant::kDirtyOffered:
       return "dirty_gpus";

@@ -533,7 +533,7 @@ class Swarm {
   void keep_resuming() {
     const std::uint32_t host = leader();
     if (host < world_.size()) {
-      operators_.undrain_all(host);
+      operators_.take_back_all(host);
       for (const auto& [id, job] : world_.node(host).seat().state().jobs()) {
         if (job.life.state == scheduler::JobState::kSuspended) {
           order(id, agent::Verb::kResume, host);
