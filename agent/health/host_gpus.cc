@@ -14,6 +14,7 @@ static_assert(StateMachine<HostGpus>);
 namespace {
 
 constexpr std::uint64_t kHostGpusVersion = 1;
+constexpr std::size_t kElements = 6;
 constexpr std::size_t kHealthBytesMax = 1 << 20;
 constexpr std::uint64_t kLower = 16ULL << 20;  ///< Bytes.
 
@@ -23,14 +24,14 @@ HostGpus::HostGpus(Instant now, const WallClock& clock, std::string boot_id,
                    const std::string& record)
     : HostGpus(now, clock, boot_id, recovered(now, clock, boot_id, record)) {}
 
-HostGpus::HostGpus(Instant now, const WallClock& clock, std::string boot_id, Recovered record)
+HostGpus::HostGpus(Instant now, const WallClock& clock, std::string boot_id, Kept kept)
     : clock_(clock),
       boot_id_(boot_id),
-      health_(now, std::move(boot_id), XidPolicy(), record.health),
-      cleanliness_(record.lowest),
-      kept_(std::move(record.health)),
-      kept_lowest_(std::move(record.lowest)) {
-  if (record.is_damaged) {
+      health_(now, std::move(boot_id), XidPolicy(), kept.health),
+      cleanliness_(kept.lowest),
+      ordered_(kept.ordered),
+      kept_(std::move(kept)) {
+  if (kept_.is_damaged) {
     out_.events.push_back({Severity::kAlarm,
                            "gpu_record_damaged",
                            {{"hint", "masked GPUs are offered again: see `muster gpus`"}}});
@@ -38,29 +39,31 @@ HostGpus::HostGpus(Instant now, const WallClock& clock, std::string boot_id, Rec
   drain(now);
 }
 
-/// [version, health, boot id, [uuid, bytes, ...]]: what a GPU uses when it is clean holds for a
-/// boot.
-HostGpus::Recovered HostGpus::recovered(Instant now, const WallClock& clock,
-                                        const std::string& boot_id, const std::string& record) {
+/// [version, health, boot id, [uuid, bytes, ...], epoch and index of the last order]: what a GPU
+/// uses when it is clean holds for a boot.
+HostGpus::Kept HostGpus::recovered(Instant now, const WallClock& clock, const std::string& boot_id,
+                                   const std::string& record) {
   if (record.empty()) {
     return {};
   }
   const Result<gossip::Document> document = gossip::Document::parse(record);
   if (!document) {
-    return {{}, {}, true};
+    return {{}, {}, Token(), true};
   }
   gossip::Reader from = document->root();
   const bool is_known = from.u64() == kHostGpusVersion;
   auto health = decode_health_record(from.text(kHealthBytesMax), now, clock);
   const bool is_this_boot = from.text(kReadingTextBytesMax) == boot_id && !boot_id.empty();
   gossip::Reader lowest = from.array_at_most(2 * kGpusReadMax);
-  Recovered recovered;
+  Kept recovered;
   while (lowest.ok() && lowest.left() > 0) {
     const std::string uuid = lowest.text(kReadingTextBytesMax);
     recovered.lowest[uuid] = lowest.u64();
   }
+  recovered.ordered.epoch = from.u64();
+  recovered.ordered.index = from.u64();
   if (!is_known || !from.ok() || !health.has_value()) {
-    return {{}, {}, true};
+    return {{}, {}, Token(), true};
   }
   recovered.health = *std::move(health);
   if (!is_this_boot) {
@@ -71,11 +74,12 @@ HostGpus::Recovered HostGpus::recovered(Instant now, const WallClock& clock,
 
 std::string HostGpus::record(Instant now) const {
   gossip::Encoder to;
-  to.array(4).u64(kHostGpusVersion).text(encode(kept_, now, clock_)).text(boot_id_);
+  to.array(kElements).u64(kHostGpusVersion).text(encode(kept_.health, now, clock_)).text(boot_id_);
   to.array(2 * cleanliness_.lowest().size());
   for (const auto& [uuid, bytes] : cleanliness_.lowest()) {
     to.text(uuid).u64(bytes);
   }
+  to.u64(ordered_.epoch).u64(ordered_.index);
   return to.take();
 }
 
@@ -200,6 +204,19 @@ void HostGpus::hear(Instant, gpus::Held& held) {
   ask(checks_, gpus::CheckGpu{});
 }
 
+void HostGpus::hear(Instant now, gpus::Ordered& ordered) {
+  scheduler::GpuOrder& order = ordered.order;
+  if (order.at <= ordered_) {
+    return;
+  }
+  ordered_ = order.at;
+  health::Input fact = health::UnmaskOrder{order.uuid, order.why};
+  if (order.is_mask) {
+    fact = health::MaskOrder{std::move(order.uuid), std::move(order.why)};
+  }
+  hear(now, fact);
+}
+
 void HostGpus::hear(Instant now, health::Input& fact) {
   if (const auto* ended = std::get_if<health::ResetEnded>(&fact);
       ended != nullptr && ended->failure.empty()) {
@@ -240,20 +257,21 @@ void HostGpus::drain(Instant now) {
   resets_.insert(health.resets.begin(), health.resets.end());
   checks_.insert(health.checks.begin(), health.checks.end());
   std::move(health.events.begin(), health.events.end(), std::back_inserter(out_.events));
-  if (health.record.has_value() || is_lowest_news()) {
-    kept_ = health.record.has_value() ? *std::move(health.record) : std::move(kept_);
-    kept_lowest_ = cleanliness_.lowest();
+  if (health.record.has_value() || is_news()) {
+    kept_.health = health.record.has_value() ? *std::move(health.record) : std::move(kept_.health);
+    kept_.lowest = cleanliness_.lowest();
+    kept_.ordered = ordered_;
     out_.record = record(now);
   }
 }
 
-/// A smaller change is not worth a write.
-bool HostGpus::is_lowest_news() const {
+/// A little less memory is not worth a write.
+bool HostGpus::is_news() const {
   const Cleanliness::Lowest& lowest = cleanliness_.lowest();
-  return lowest.size() != kept_lowest_.size() ||
+  return ordered_ != kept_.ordered || lowest.size() != kept_.lowest.size() ||
          std::any_of(lowest.begin(), lowest.end(), [&](const auto& each) {
-           const auto known = kept_lowest_.find(each.first);
-           return known == kept_lowest_.end() || each.second + kLower < known->second;
+           const auto known = kept_.lowest.find(each.first);
+           return known == kept_.lowest.end() || each.second + kLower < known->second;
          });
 }
 

@@ -23,6 +23,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "gossip/base/wall_clock.h"
+#include "scheduler/protocol/gpu_orders.h"
 
 namespace muster::agent {
 
@@ -50,7 +51,12 @@ struct Offered {
 struct Held {
   std::set<std::string> uuids;
 };
-using Input = std::variant<Viewed, ToClean, Offered, Held, health::Input>;
+/// An operator's order of the log. One that is not above the last one heard changes nothing, also
+/// behind a restart of the agent: the leader repeats them.
+struct Ordered {
+  scheduler::GpuOrder order;
+};
+using Input = std::variant<Viewed, ToClean, Offered, Held, Ordered, health::Input>;
 
 /// Look at a GPU with its processes and the control group of its last grant, then tell Viewed.
 struct CleanLook {
@@ -120,24 +126,27 @@ class HostGpus {
   const MachineReading& reading() const { return reading_; }
 
  private:
-  struct Recovered {
+  /// As the record has it.
+  struct Kept {
     HealthRecord health;
     Cleanliness::Lowest lowest;
+    Token ordered{};
     bool is_damaged = false;
   };
-  static Recovered recovered(Instant now, const WallClock& clock, const std::string& boot_id,
-                             const std::string& record);
-  HostGpus(Instant now, const WallClock& clock, std::string boot_id, Recovered record);
+  static Kept recovered(Instant now, const WallClock& clock, const std::string& boot_id,
+                        const std::string& record);
+  HostGpus(Instant now, const WallClock& clock, std::string boot_id, Kept kept);
 
   void hear(Instant now, gpus::Viewed& viewed);
   void hear(Instant now, gpus::ToClean& gpu);
   void hear(Instant now, gpus::Offered& offered);
   void hear(Instant now, gpus::Held& held);
+  void hear(Instant now, gpus::Ordered& ordered);
   void hear(Instant now, health::Input& fact);
   void hear_sights(Instant now, const ProbeView& view);
   void hear_look(Instant now, const ProbeView& view);
   void drain(Instant now);
-  bool is_lowest_news() const;
+  bool is_news() const;
   std::string record(Instant now) const;
 
   WallClock clock_;
@@ -151,8 +160,8 @@ class HostGpus {
   std::map<std::string, Token> last_;  ///< The last grant of each GPU that is being cleaned.
   std::set<std::string> resets_;       ///< Wanted, not asked for yet.
   std::set<std::string> checks_;
-  HealthRecord kept_;  ///< As it was handed out last.
-  Cleanliness::Lowest kept_lowest_;
+  Token ordered_;  ///< The last order of an operator that was heard.
+  Kept kept_;      ///< As it was handed out last.
   Output out_;
 };
 

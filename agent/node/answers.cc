@@ -232,14 +232,9 @@ Response whoami_of(const NodeView& node, const Request& request) {
                                       : node.contact.users().age(node.now).value_or(Duration(0)));
 }
 
-/// The one place that tells clients the last look at the GPUs of this host.
-GpusSeen gpus_seen(const NodeView&) {
-  return {};
-}
-
 Response gpu_board_of(const NodeView& node, const Request&) {
-  return aged(good(node, encode_payload(gpu_board(node.now, gpus_seen(node),
-                                                  node.gang_agent.inventory().gpus,
+  const GpusSeen seen{node.gpus.reading(), node.gpus.health(), node.gpus.dirty()};
+  return aged(good(node, encode_payload(gpu_board(node.now, seen, node.gang_agent.inventory().gpus,
                                                   node.gang_agent.grants()))),
               Duration(0));
 }

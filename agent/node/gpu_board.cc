@@ -94,6 +94,11 @@ GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::str
   for (const GpuHealthInfo& health : seen.health) {
     add_health(gpus[health.uuid], now, health);
   }
+  for (const auto& [uuid, why] : seen.dirty) {
+    GpuOnBoard& gpu = gpus[uuid];
+    gpu.why = gpu.why.empty() ? why : gpu.why;
+    gpu.evidence.push_back(why);
+  }
   for (const GrantView& grant : grants) {
     for (const scheduler::GpuSlot& place : grant.gpus) {
       const auto found = gpus.find(place.uuid.text());

@@ -2,6 +2,7 @@
 // The answer of a host about its own GPUs: what the driver says, how the agent judges it, and the
 // grants on them. Pure.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace muster::agent {
 struct GpusSeen {
   MachineReading reading;  ///< Empty: there was no look.
   std::vector<GpuHealthInfo> health;
+  std::map<std::string, std::string> dirty;  ///< Why, of those that were not found clean.
 };
 
 /// The words for the reasons that NVML names for a lower clock; an idle GPU is no reason. A reason

@@ -492,6 +492,9 @@ bool Node::drain_gang_agent(Instant now) {
   for (SupervisorCommand& command : output.commands) {
     outbox_.command(std::move(command));
   }
+  for (scheduler::GpuOrder& order : output.gpu_orders) {
+    gpus_.step(now, gpus::Ordered{std::move(order)});
+  }
   for (GpuToClean& gpu : output.to_clean) {
     gpus_.step(now, gpus::ToClean{std::move(gpu.uuid), gpu.token});
   }
@@ -548,7 +551,7 @@ void Node::drain_id_watch(Instant now) {
 }
 
 RequestReach Node::reach(Instant now) {
-  return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, hosts_,
+  return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, gpus_, hosts_,
              neighbours_.hosts(), contact_, message_gate_, members_.roll(), members_.authority(),
              outbox_.recent(), outbox_.wall_clock()},
             outbox_},

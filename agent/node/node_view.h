@@ -6,6 +6,7 @@
 
 #include "agent/front/event_ring.h"
 #include "agent/gang/gang_agent.h"
+#include "agent/health/host_gpus.h"
 #include "agent/node/leader_contact.h"
 #include "agent/roll/authority_book.h"
 #include "agent/roll/host_directory.h"
@@ -30,6 +31,7 @@ struct NodeView {
   const crdt::HostStore& store;
   const scheduler::QuorumSeat& seat;
   const GangAgent& gang_agent;
+  const HostGpus& gpus;
   const HostDirectory& hosts;
   const std::vector<HostId>& neighbours;
   const LeaderContact& contact;

@@ -20,6 +20,7 @@ inline constexpr NamedClass kNamed[] = {
     {"agent/api/jobs.h", "WhyInfo", 23, 0, 0, kRecord},
     {"agent/gang/grants.h", "Grants", 2, 35, 6, "each word that a grant hears is a function"},
     {"agent/hardware/probe_plan.h", "ProbePlan", 16, 8, 23, "the looks are to be split off"},
+    {"agent/node/node_view.h", "NodeView", 16, 0, 0, "a reference to each part that answers"},
     {"agent/node/node.h", "Node", 16, 18, 24, "all parts of an agent, composed"},
     {"agent/step/outbox.h", "Outbox", 9, 37, 1, "each kind of what leaves a Node is a function"},
     {"bench/lease_farm.h", "LeaseFarm", 16, 14, 25, "10,000 hosts and their links in one"},

@@ -202,6 +202,31 @@ TEST_F(GpusDesk, AStuckDriverCordonsTheHost) {
   EXPECT_FALSE(gpus_->host().why.empty());
 }
 
+scheduler::GpuOrder order(bool is_mask, std::uint64_t index) {
+  return {desk_uuid(2), is_mask, "fan 3", "ann@gpu1", 0, Token{1, index}};
+}
+
+TEST_F(GpusDesk, AnOrderIsObeyedOnceAlsoBehindARestart) {
+  view(read());
+  say(gpus::Ordered{order(true, 7)});
+  EXPECT_FALSE(gpus_->is_well(desk_uuid(2)));
+  say(gpus::Ordered{order(false, 9)});
+  EXPECT_TRUE(gpus_->is_well(desk_uuid(2)));
+  say(gpus::Ordered{order(true, 7)});
+  EXPECT_TRUE(gpus_->is_well(desk_uuid(2))) << "a copy of an earlier order";
+
+  now_ += 1s;
+  ProbeView found = read();
+  found.sights[2] = GpuSight::kHanging;
+  view(found);
+  EXPECT_FALSE(gpus_->is_well(desk_uuid(2)));
+  start("boot-1");
+  say(gpus::Ordered{order(false, 9)});
+  EXPECT_FALSE(gpus_->is_well(desk_uuid(2))) << "the host found this after the order";
+  say(gpus::Ordered{order(false, 10)});
+  EXPECT_TRUE(gpus_->is_well(desk_uuid(2)));
+}
+
 TEST_F(GpusDesk, ADamagedRecordIsTold) {
   disk_ = "not a record";
   start("boot-1");
