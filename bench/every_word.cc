@@ -301,9 +301,9 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
 
 /// Whether each login gets an answer to this verb.
 bool is_for_everybody(Verb verb) {
-  static const std::set<Verb> kOpen = {
-      Verb::kVersion, Verb::kHosts, Verb::kQuorum, Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,
-      Verb::kFound,   Verb::kEnter, Verb::kJoin,   Verb::kWhoami,  Verb::kGpuBoard};
+  static const std::set<Verb> kOpen = {Verb::kVersion,  Verb::kHosts, Verb::kQuorum, Verb::kWhyHost,
+                                       Verb::kHostUses, Verb::kKeys,  Verb::kFound,  Verb::kEnter,
+                                       Verb::kJoin,     Verb::kWhoami};
   return kOpen.contains(verb);
 }
 

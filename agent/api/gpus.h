@@ -25,9 +25,9 @@ struct ListedGpu {
   std::uint64_t index = 0;  ///< In the order of its host's agent.
   std::string uuid;
   std::string gpu_type;
-  /// "healthy", "masked" by an operator, "quarantined", "unhealthy" as its host says, or
-  /// "unreachable" with its host. The first that is true of masked, unreachable, quarantined,
-  /// unhealthy.
+  /// The first that is true: "masked" by an operator, "unreachable" with its host, "quarantined",
+  /// "unhealthy" as its host says, "drained" with its host, "withheld" as its host takes no work;
+  /// else "healthy".
   std::string state;
   JobId job;                   ///< The job that holds it; 0 = it is not held.
   std::string user;            ///< The owner of that job.
@@ -80,11 +80,11 @@ struct GpuOnBoard {
   std::vector<std::string> throttle;  ///< Why its clocks are lower now: "power_cap", "hw_thermal".
   std::vector<GpuProcessInfo> processes;  ///< At most kBoardProcessesMax.
   std::uint64_t processes_left_out = 0;
-  Token token;  ///< Of the grant that the host keeps on it; none = there is no grant.
   bool operator==(const GpuOnBoard&) const = default;
 };
 
 struct GpuBoard {
+  HostId host;                   ///< The one that answers.
   std::string driver;            ///< "" = not read.
   bool is_read = false;          ///< False: this host has not looked at its GPUs by a driver.
   std::vector<GpuOnBoard> gpus;  ///< Sorted by uuid.

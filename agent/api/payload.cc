@@ -245,12 +245,11 @@ void fields(A& a, GpuProcessInfo& v) {
 template <class A>
 void fields(A& a, GpuOnBoard& v) {
   a(v.uuid, v.name, v.health, v.why, v.since_ms, v.evidence, v.use_percent, v.memory_used_bytes,
-    v.memory_bytes, v.celsius, v.milliwatts, v.throttle, v.processes, v.processes_left_out,
-    v.token);
+    v.memory_bytes, v.celsius, v.milliwatts, v.throttle, v.processes, v.processes_left_out);
 }
 template <class A>
 void fields(A& a, GpuBoard& v) {
-  a(v.driver, v.is_read, v.gpus);
+  a(v.host, v.driver, v.is_read, v.gpus);
 }
 template <class A>
 void fields(A& a, EditArgs& v) {

@@ -195,7 +195,7 @@ inline constexpr VerbRow kTable[] = {
     {kTokens, "tokens", kVoter, kReads, kNothing, kMembers, kVouched, kMayMakeTokens,
      may_take<TokensQuery>},
     {kGpus, "gpus", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, may_take<GpusQuery>},
-    {kGpuBoard, "gpu_board", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
+    {kGpuBoard, "gpu_board", kAsked, kReads, kNothing, kMembers, kVouched, kMaySee, takes_nothing},
     {kMaskGpu, "mask_gpu", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
      takes<GpuOrderArgs>},
     {kUnmaskGpu, "unmask_gpu", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,

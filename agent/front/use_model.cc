@@ -122,8 +122,16 @@ void add_state(const HostRecord& record, std::int64_t now, ListedGpu& gpu) {
   } else if (is_in(record.quarantined)) {
     gpu.state = "quarantined";
     gpu.why = "its host has not found it clean since a job ended";
+  } else if (is_in(record.unhealthy_gpus)) {
+    gpu.state = "unhealthy";
+  } else if (record.drain.has_value()) {
+    gpu.state = "drained";
+    gpu.why = record.drain->why;
+  } else if (!record.takes_work()) {
+    gpu.state = "withheld";
+    gpu.why = record.shortage.empty() ? "its host takes no work now" : record.shortage;
   } else {
-    gpu.state = is_in(record.unhealthy_gpus) ? "unhealthy" : "healthy";
+    gpu.state = "healthy";
   }
 }
 

@@ -363,12 +363,6 @@ void GpuHealth::hear(Instant now, const health::CheckEnded& ended) {
   }
 }
 
-void GpuHealth::hear(Instant now, const health::MaskOrder& order) {
-  if (Gpu* const gpu = know(order.uuid)) {
-    gpu->causes.see(now, HealthCause::kOperator, "an operator masked it: " + order.why);
-  }
-}
-
 void GpuHealth::hear(Instant, const health::UnmaskOrder& order) {
   const auto found = gpus_.find(order.uuid);
   if (found == gpus_.end()) {

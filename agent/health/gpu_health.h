@@ -87,7 +87,6 @@ class GpuHealth {
   void hear(Instant now, const health::ResetBegan& began);
   void hear(Instant now, const health::ResetEnded& ended);
   void hear(Instant now, const health::CheckEnded& ended);
-  void hear(Instant now, const health::MaskOrder& order);
   void hear(Instant now, const health::UnmaskOrder& order);
   void hear(Instant now, const health::UncordonOrder& order);
   void hear(Instant now, const health::HostFact& fact);

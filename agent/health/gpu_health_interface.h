@@ -67,11 +67,7 @@ struct CheckEnded {
   Instant began{};
   std::string failure;  ///< "" if the self-test passed.
 };
-struct MaskOrder {
-  std::string uuid;
-  std::string why;
-};
-/// An operator's word that the GPU is well: ends every cause.
+/// An operator's word that the GPU is well: ends every cause. The log keeps an operator's mask.
 struct UnmaskOrder {
   std::string uuid;
   std::string why;
@@ -86,9 +82,9 @@ struct HostFact {
   std::string why;
 };
 
-using Input = std::variant<XidSeen, SwitchXidSeen, Registered, Look, NoAnswer, GpuHangs, GpuAnswers,
-                           ResetBegan, ResetEnded, CheckEnded, MaskOrder, UnmaskOrder,
-                           UncordonOrder, HostFact>;
+using Input =
+    std::variant<XidSeen, SwitchXidSeen, Registered, Look, NoAnswer, GpuHangs, GpuAnswers,
+                 ResetBegan, ResetEnded, CheckEnded, UnmaskOrder, UncordonOrder, HostFact>;
 
 /// A GPU is in another state than before.
 struct Change {

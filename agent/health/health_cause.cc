@@ -32,7 +32,6 @@ constexpr std::array<CauseRule, kHealthCauses> kRules = {{
     {kLinksDown, kSuspect, Remedy::kCheckOnly, true, false, "links_down"},
     {kThrottled, kSuspect, Remedy::kCalm, true, false, "throttled"},
     {kCheckFailed, kMasked, Remedy::kReset, false, true, "check_failed"},
-    {HealthCause::kOperator, kMasked, Remedy::kOperator, false, false, "operator"},
     {kEscalated, kFailed, Remedy::kOperator, false, false, "escalated"},
 }};
 static_assert(has_row_for_each<CauseRule, HealthCause>(kRules, &CauseRule::cause));

@@ -38,10 +38,9 @@ enum class HealthCause : std::uint8_t {
   kLinksDown = 15,
   kThrottled = 16,
   kCheckFailed = 17,
-  kOperator = 18,
-  kEscalated = 19,  ///< Needed the reset too often.
+  kEscalated = 18,  ///< Needed the reset too often.
 };
-inline constexpr std::size_t kHealthCauses = 20;
+inline constexpr std::size_t kHealthCauses = 19;
 
 enum class Remedy : std::uint8_t {
   kCheckOnly = 0,  ///< A self-test passes.

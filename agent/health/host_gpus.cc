@@ -13,7 +13,7 @@ static_assert(StateMachine<HostGpus>);
 
 namespace {
 
-constexpr std::uint64_t kHostGpusVersion = 1;
+constexpr std::uint64_t kHostGpusVersion = 2;
 constexpr std::size_t kElements = 6;
 constexpr std::size_t kHealthBytesMax = 1 << 20;
 constexpr std::uint64_t kLower = 16ULL << 20;  ///< Bytes.
@@ -210,11 +210,10 @@ void HostGpus::hear(Instant now, gpus::Ordered& ordered) {
     return;
   }
   ordered_ = order.at;
-  health::Input fact = health::UnmaskOrder{order.uuid, order.why};
-  if (order.is_mask) {
-    fact = health::MaskOrder{std::move(order.uuid), std::move(order.why)};
+  if (!order.is_mask) {
+    health::Input fact = health::UnmaskOrder{std::move(order.uuid), std::move(order.why)};
+    hear(now, fact);
   }
-  hear(now, fact);
 }
 
 void HostGpus::hear(Instant now, health::Input& fact) {

@@ -51,8 +51,9 @@ struct Offered {
 struct Held {
   std::set<std::string> uuids;
 };
-/// An operator's order of the log. One that is not above the last one heard changes nothing, also
-/// behind a restart of the agent: the leader repeats them.
+/// An operator's order of the log. An unmask ends the causes that the host itself found; a mask is
+/// the log's alone, which places nothing there. One that is not above the last one heard changes
+/// nothing, also behind a restart of the agent: the leader repeats them.
 struct Ordered {
   scheduler::GpuOrder order;
 };
@@ -118,6 +119,8 @@ class HostGpus {
   bool waits_for_idle() const { return !resets_.empty() || !checks_.empty(); }
   /// False if it is masked or failed: no new grant comes onto it.
   bool is_well(const std::string& uuid) const;
+  /// The last order of an operator that was heard.
+  Token ordered() const { return ordered_; }
   HostHealthInfo host() const { return health_.host(); }
   std::vector<GpuHealthInfo> health() const { return health_.gpus(); }
   /// The GPUs that are withheld because they are not seen clean, and why.

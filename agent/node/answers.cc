@@ -232,11 +232,14 @@ Response whoami_of(const NodeView& node, const Request& request) {
                                       : node.contact.users().age(node.now).value_or(Duration(0)));
 }
 
-Response gpu_board_of(const NodeView& node, const Request&) {
+Response gpu_board_of(const NodeView& node, const Request& request) {
   const GpusSeen seen{node.gpus.reading(), node.gpus.health(), node.gpus.dirty()};
-  return aged(good(node, encode_payload(gpu_board(node.now, seen, node.gang_agent.inventory().gpus,
-                                                  node.gang_agent.grants()))),
-              Duration(0));
+  GpuBoard board = gpu_board(node.now, seen, node.gang_agent.inventory().gpus);
+  board.host = node.options.self;
+  const JobSight sight(node.seat.state(), directory_of(node), request.user);
+  return aged(
+      good(node, encode_payload(sight.is_limited() ? without_processes(std::move(board)) : board)),
+      Duration(0));
 }
 
 struct HereRow {

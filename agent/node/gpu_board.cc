@@ -80,8 +80,7 @@ std::vector<std::string> throttle_words(std::uint64_t reasons) {
   return words;
 }
 
-GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::string>& offered,
-                   const std::vector<GrantView>& grants) {
+GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::string>& offered) {
   std::map<std::string, GpuOnBoard> gpus;
   for (const std::string& uuid : offered) {
     gpus[uuid];
@@ -99,18 +98,20 @@ GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::str
     gpu.why = gpu.why.empty() ? why : gpu.why;
     gpu.evidence.push_back(why);
   }
-  for (const GrantView& grant : grants) {
-    for (const scheduler::GpuSlot& place : grant.gpus) {
-      const auto found = gpus.find(place.uuid.text());
-      if (found != gpus.end()) {
-        found->second.token = std::max(found->second.token, grant.token);
-      }
-    }
-  }
-  GpuBoard board{seen.reading.driver, !seen.reading.gpus.empty(), {}};
+  GpuBoard board{HostId(), seen.reading.driver, !seen.reading.gpus.empty(), {}};
   for (auto& [uuid, gpu] : gpus) {
     gpu.uuid = uuid;
     board.gpus.push_back(std::move(gpu));
+  }
+  return board;
+}
+
+GpuBoard without_processes(GpuBoard board) {
+  for (GpuOnBoard& gpu : board.gpus) {
+    gpu.processes_left_out += gpu.processes.size();
+    gpu.processes.clear();
+    gpu.why.clear();
+    gpu.evidence.clear();
   }
   return board;
 }

@@ -1,13 +1,11 @@
 #pragma once
-// The answer of a host about its own GPUs: what the driver says, how the agent judges it, and the
-// grants on them. Pure.
+// The answer of a host about its own GPUs: what the driver says, and how the agent judges it. Pure.
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "agent/api/gpus.h"
-#include "agent/gang/gang_interface.h"
 #include "agent/hardware/machine_reading.h"
 #include "agent/health/gpu_health_interface.h"
 #include "gossip/base/time.h"
@@ -25,9 +23,10 @@ struct GpusSeen {
 /// that is not known here stands as its number.
 std::vector<std::string> throttle_words(std::uint64_t reasons);
 
-/// Each GPU that the host offers, has read or has judged. `grants`: those that are not forgotten;
-/// of several on a GPU the one with the highest token counts.
-GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::string>& offered,
-                   const std::vector<GrantView>& grants);
+/// Each GPU that the host offers, has read or has judged.
+GpuBoard gpu_board(Instant now, const GpusSeen& seen, const std::vector<std::string>& offered);
+/// The same for a person who does not see all jobs: it names no process, and no text in which one
+/// may stand.
+GpuBoard without_processes(GpuBoard board);
 
 }  // namespace muster::agent

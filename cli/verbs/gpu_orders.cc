@@ -73,11 +73,12 @@ class GpuOrder : public Verb {
     }
     const agent::ListedGpu& first = list.gpus.front();
     const agent::ListedGpu& last = list.gpus.back();
-    return session.fail(ResponseStatus::kConflict,
-                        "'" + uuid_ + "' means " + std::to_string(list.gpus.size()) +
-                            " GPUs, among them " + first.uuid + " of host " + first.host_name +
-                            " and " + last.uuid + " of host " + last.host_name +
-                            ": give more characters, or --host");
+    return session.fail(
+        ResponseStatus::kConflict,
+        "'" + uuid_ + "' means " + std::to_string(list.gpus.size()) + " GPUs, among them " +
+            first.uuid + " of host " + first.host_name + " and " + last.uuid + " of host " +
+            last.host_name +
+            (first.uuid == last.uuid ? ": say --host" : ": give more characters, or --host"));
   }
 
   int order(Session& session, const agent::ListedGpu& gpu) const {
@@ -89,7 +90,8 @@ class GpuOrder : public Verb {
     if (!reply.is_ok()) {
       reply.text += reply.status == ResponseStatus::kUnknown
                         ? "; repeat with: muster gpus " + std::string(word()) + " " + gpu.uuid +
-                              " --why " + shell_quoted(why_)
+                              " --host " + shell_quoted(gpu.host_name) + " --why " +
+                              shell_quoted(why_)
                         : "";
       return session.fail(reply);
     }

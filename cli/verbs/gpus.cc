@@ -108,7 +108,8 @@ class Gpus final : public Verb {
       return session.failed();
     }
     const agent::Response answer = session.last();
-    const auto board = host_name.empty() ? std::nullopt : read_board(session, host_name);
+    const auto board =
+        host_name.empty() ? std::nullopt : read_board(session, host_name, query.host);
     if (session.common().is_json) {
       session.out() << to_json(*list, board, answer) << "\n";
       return 0;
@@ -121,7 +122,8 @@ class Gpus final : public Verb {
 
  private:
   /// nullopt if that host does not answer: then it says why. The list stands without it.
-  static std::optional<agent::GpuBoard> read_board(Session& session, const std::string& host) {
+  static std::optional<agent::GpuBoard> read_board(Session& session, const std::string& host,
+                                                   HostId id) {
     agent::Request request;
     request.verb = agent::Verb::kGpuBoard;
     request.node = host;
@@ -131,6 +133,9 @@ class Gpus final : public Verb {
     if (!board.has_value()) {
       session.note("no readings of host " + host + ": " +
                    (reply.is_ok() ? kUnreadableAnswer : reply.text));
+    } else if (board->host != id) {
+      session.note("no readings of host " + host + ": another host of that name answered");
+      board.reset();
     } else if (!board->is_read) {
       session.note("host " + host + " reads no GPUs through a driver: no use, memory or power");
     }

@@ -70,7 +70,7 @@ void GpuOrderSender::follow(const StepContext& step, const HostRecord& host, boo
   }
   Listener& listener = listeners_[host.id];
   if (listener.start != host.start) {
-    listener = Listener{host.start, Token(), kNever};
+    listener = Listener{host.start, Token(), kNever, {}};
   }
   if (host.gpu_orders.back().at <= listener.heard || !is_listening(host)) {
     listener.again = kNever;
@@ -85,7 +85,8 @@ void GpuOrderSender::say(const StepContext& step, const HostRecord& host, Listen
                          bool is_again) {
   GpuOrders message{host.start, unheard(host, listener.heard)};
   CHECK(!message.orders.empty());
-  listener.again = step.now + kGpuOrdersAgain;
+  listener.wait = is_again ? std::min(2 * listener.wait, kGpuOrdersAgainMax) : kGpuOrdersAgain;
+  listener.again = step.now + listener.wait;
   next_ = std::min(next_, listener.again);
   if (is_again) {
     step.output.say_again(host.id, std::move(message));

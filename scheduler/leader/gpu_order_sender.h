@@ -16,9 +16,11 @@
 
 namespace muster::scheduler {
 
-/// Time to the next message to a host that has not acknowledged its orders. Lower: more messages to
-/// a host that is slow; higher: a lost message keeps an unmasked GPU out of use for longer.
+/// Time to the next message to a host that has not acknowledged its orders; it doubles with each.
+/// Lower: more messages to a host that is slow; higher: a lost message keeps an unmasked GPU out of
+/// use for longer.
 inline constexpr Duration kGpuOrdersAgain = std::chrono::seconds(3);
+inline constexpr Duration kGpuOrdersAgainMax = std::chrono::seconds(24);
 
 class GpuOrderSender {
  public:
@@ -39,6 +41,7 @@ class GpuOrderSender {
     AgentStart start;
     Token heard;             ///< As this start acknowledged; no token = it acknowledged nothing.
     Instant again = kNever;  ///< kNever: it has heard all, or cannot be reached now.
+    Duration wait{};         ///< From the last message to `again`.
   };
 
   /// `is_news`: it has something to hear that it was not sent yet.

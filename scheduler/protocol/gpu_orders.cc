@@ -12,14 +12,13 @@ void write(gossip::Encoder& out, const entry::GpuOrder& fact) {
   write(out, fact.by);
 }
 
-/// Reads texts of any size: an entry that is not readable stops its reader, and the rule of this
-/// one refuses those that are too long.
+/// A leader proposes no entry that it cannot read itself.
 entry::GpuOrder read_gpu_order(gossip::Reader& in) {
   entry::GpuOrder fact;
   fact.host = in.id<HostId>();
-  fact.uuid = in.text();
+  fact.uuid = in.text(kUuidBytesMax);
   fact.is_mask = in.boolean();
-  fact.why = in.text();
+  fact.why = in.text(kGpuWhyBytesMax);
   fact.by = read_subject(in);
   return fact;
 }
@@ -49,6 +48,9 @@ std::vector<GpuOrder> read_gpu_orders(gossip::Reader& in, std::size_t count_max)
     order.by = item.text(kGpuOrderByBytesMax);
     order.unix_ms = item.i64();
     order.at = item.token();
+    if (order.uuid.empty()) {
+      in.fail();
+    }
     orders.push_back(std::move(order));
   }
   return orders;

@@ -191,13 +191,12 @@ void on_gpu_order(Step& step, const entry::GpuOrder& fact) {
   GpuOrder order{fact.uuid,    fact.is_mask,
                  fact.why,     fact.by.name.substr(0, kGpuOrderByBytesMax),
                  step.unix_ms, {step.books.epochs.counter(), step.index.value()}};
-  if (!mutant(SchedulerMutant::kMaskIgnored) || !fact.is_mask) {
-    step.books.hosts.order(fact.host, std::move(order));
-  }
+  const std::string at = order.at.text();
+  step.books.hosts.order(fact.host, std::move(order));
   step.result.hosts_changed.push_back(fact.host);
   step.result.capacity_changed = true;
   tell(step, Severity::kInfo, fact.is_mask ? "gpu_masked" : "gpu_unmasked", fact.host,
-       {{"gpu", fact.uuid}, {"by", fact.by.name}, {"why", fact.why}});
+       {{"gpu", fact.uuid}, {"by", fact.by.name}, {"why", fact.why}, {"at", at}});
 }
 
 }  // namespace muster::scheduler

@@ -1,6 +1,18 @@
 #include "scheduler/state/job_record.h"
 
+#include <algorithm>
+
+#include "scheduler/protocol/mutants.h"
+
 namespace muster::scheduler {
+
+bool HostRecord::is_usable(std::string_view uuid) const {
+  const auto contains = [uuid](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), uuid) != list.end();
+  };
+  return !contains(unhealthy_gpus) && !contains(quarantined) &&
+         (mask_of(uuid) == nullptr || mutant(SchedulerMutant::kMaskIgnored));
+}
 
 bool HostRecord::suits(const JobSpec& spec) const {
   const Request& request = spec.request;

@@ -186,12 +186,7 @@ struct HostRecord {
   }
   /// Whether the GPU is healthy, not quarantined and not masked. Precondition: the host registered
   /// it.
-  bool is_usable(std::string_view uuid) const {
-    const auto contains = [uuid](const std::vector<std::string>& list) {
-      return std::find(list.begin(), list.end(), uuid) != list.end();
-    };
-    return !contains(unhealthy_gpus) && !contains(quarantined) && mask_of(uuid) == nullptr;
-  }
+  bool is_usable(std::string_view uuid) const;
   /// Whether the kind of this host suits the job, whatever is free on it. Does not look at names.
   bool suits(const JobSpec& spec) const;
   bool takes_work() const { return is_up() && !is_superseded() && !recovery.awaits_hello; }

@@ -34,7 +34,6 @@ Column plain_column_of(Verb verb) {
     case Verb::kHostUses:
     case Verb::kKeys:
     case Verb::kWhoami:
-    case Verb::kGpuBoard:
     case Verb::kFound:
     case Verb::kEnter:
       return Column::kEverybody;
@@ -46,6 +45,7 @@ Column plain_column_of(Verb verb) {
     case Verb::kUsers:
     case Verb::kAudit:
     case Verb::kGpus:
+    case Verb::kGpuBoard:
       return Column::kLook;
     case Verb::kMakeToken:
     case Verb::kEndToken:

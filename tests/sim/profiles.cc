@@ -286,7 +286,7 @@ constexpr SwarmProfile dirty_gpus() {
   profile.weights = FaultWeights()
                         .with(2, {kAgentKilled, kSupervisorKilled, kCancelled})
                         .with(1, {kPowerLost, kFrozen, kSplit, kBadNetwork, kSlowDisk,
-                                  kLeaderKilled, kIsolated, kRequeued, kDiskPutBack});
+                                  kLeaderKilled, kIsolated, kRequeued, kDiskPutBack, kDrained});
   profile.are_gpus_watched = true;
   profile.between_jobs_max = 4s;
   profile.run_ms_max = 8'000;

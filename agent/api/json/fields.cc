@@ -71,7 +71,7 @@ constexpr std::array<JsonField, 300> kFields = {{
     {"drain", "object", "The drain of the host; null: it is not drained."},
     {"drained", "string", "Host that this command drained."},
     {"driver", "string",
-     "Version of the host's GPU driver; null: not read, or no single host was asked."},
+     "Version of the host's GPU driver; null: not read, or no single host answered."},
     {"end_unix_ms", "ms since 1970", "When the job ended; null: not yet."},
     {"ends_in_ms", "ms",
      "Time until the ticket or access token expires; null: there is no such time."},

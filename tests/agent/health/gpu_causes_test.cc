@@ -150,14 +150,14 @@ TEST(GpuCauses, TheWorstCauseSpeaks) {
   GpuCauses causes;
   causes.see(at(0), HealthCause::kXidSuspect, "Xid 144");
   causes.see(at(1), HealthCause::kXidMask, "Xid 119");
-  causes.see(at(2), HealthCause::kOperator, "an operator masked it: noise");
+  causes.see(at(2), HealthCause::kMissing, "it is not listed");
   EXPECT_EQ(causes.why(), "Xid 119; the GPU is ok again after a reset and a self-test");
   EXPECT_EQ(causes.since(), at(1));
 }
 
 TEST(GpuCauses, ALongTextIsCut) {
   GpuCauses causes;
-  causes.see(at(0), HealthCause::kOperator, std::string(10'000, 'x'));
+  causes.see(at(0), HealthCause::kXidFail, std::string(10'000, 'x'));
   causes.check_invariants();
 }
 

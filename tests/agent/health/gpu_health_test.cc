@@ -324,9 +324,8 @@ TEST(GpuHealth, TheDriversRecoveryActionIsObeyed) {
   EXPECT_TRUE(desk.health.host().is_cordoned) << "the boot did not help";
 }
 
-TEST(GpuHealth, OperatorsMaskAndUnmask) {
+TEST(GpuHealth, OperatorsUnmask) {
   HealthDesk desk;
-  desk.say(health::MaskOrder{desk_uuid(3), "fan noise"});
   desk.event(3, 54);
   EXPECT_EQ(desk.state(3), GpuState::kFailed);
   desk.start("boot-2");
@@ -377,7 +376,7 @@ TEST(GpuHealth, AnExchangedGpuIsForgottenWhenItIsWell) {
 TEST(GpuHealth, StrangersAreBounded) {
   HealthDesk desk;
   for (std::size_t i = 0; i < 2 * kGpusKnownMax; ++i) {
-    desk.say(health::MaskOrder{"GPU-x" + std::to_string(i), "no such GPU"});
+    desk.say(health::GpuHangs{"GPU-x" + std::to_string(i)});
   }
   EXPECT_EQ(desk.health.gpus().size(), kGpusKnownMax);
 }

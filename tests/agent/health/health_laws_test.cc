@@ -98,7 +98,7 @@ class Story {
         return;
       case 7:
         account.owes_operator = true;
-        desk_.say(health::MaskOrder{desk_uuid(gpu), "noise"});
+        desk_.event(gpu, 54);
         return;
       case 8:
         desk_.look(desk_reading());

@@ -1,4 +1,4 @@
-// The answer of a host about its own GPUs: readings, health and grants, put together.
+// The answer of a host about its own GPUs: readings and health, put together.
 
 #include "agent/node/gpu_board.h"
 
@@ -21,8 +21,8 @@ GpuReading reading_of(const std::string& uuid) {
   return reading;
 }
 
-GpuBoard board_of(const GpusSeen& seen, const std::vector<GrantView>& grants = {}) {
-  return gpu_board(kNow, seen, {"GPU-a", "GPU-b"}, grants);
+GpuBoard board_of(const GpusSeen& seen) {
+  return gpu_board(kNow, seen, {"GPU-a", "GPU-b"});
 }
 
 TEST(GpuBoardTest, WithoutALookTheGpusOfTheOfferAreNamedAndNothingIsRead) {
@@ -90,15 +90,19 @@ TEST(GpuBoardTest, HealthHasItsReasonAndItsTime) {
   EXPECT_EQ(board.gpus[2].evidence, std::vector<std::string>{"xid_mask: Xid 119"});
 }
 
-TEST(GpuBoardTest, TheNewestGrantOnAGpuIsNamed) {
-  GrantView older;
-  older.token = {1, 10};
-  older.gpus = {{"GPU-a", 0}};
-  GrantView newer = older;
-  newer.token = {1, 20};
-  const GpuBoard board = board_of({}, {newer, older});
-  EXPECT_EQ(board.gpus[0].token, (Token{1, 20}));
-  EXPECT_TRUE(board.gpus[1].token.is_none());
+TEST(GpuBoardTest, AGpuThatIsNotCleanSaysWhy) {
+  GpusSeen seen;
+  seen.reading.gpus = {reading_of("GPU-a")};
+  seen.dirty = {{"GPU-a", "pid 4711 (train.py of ann) uses it"}};
+  const GpuBoard board = board_of(seen);
+  EXPECT_EQ(board.gpus[0].why, "pid 4711 (train.py of ann) uses it");
+  EXPECT_EQ(board.gpus[0].evidence, std::vector<std::string>{board.gpus[0].why});
+  const GpuBoard hidden = without_processes(board);
+  EXPECT_EQ(hidden.gpus[0].why, "");
+  EXPECT_TRUE(hidden.gpus[0].evidence.empty());
+  EXPECT_TRUE(hidden.gpus[0].processes.empty());
+  EXPECT_EQ(hidden.gpus[0].processes_left_out, 2U);
+  EXPECT_EQ(hidden.gpus[0].use_percent, 97);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ agent::GpuList two_gpus() {
 
 agent::GpuBoard board() {
   agent::GpuBoard all;
+  all.host = host_id('a');
   all.is_read = true;
   agent::GpuOnBoard gpu;
   gpu.uuid = "GPU-11112222";
