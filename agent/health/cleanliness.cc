@@ -93,7 +93,7 @@ void Cleanliness::hear(Instant now, const clean::GrantEnded& ended) {
   Watch watch;
   watch.since = now;
   watch.look_at = now;
-  watch.why = kNotLooked;
+  watch.why = ended.why.empty() ? kNotLooked : ended.why;
   watches_[ended.uuid] = std::move(watch);
 }
 

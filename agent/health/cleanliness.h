@@ -44,6 +44,7 @@ namespace clean {
 /// A grant ended on this GPU: look until it is clean.
 struct GrantEnded {
   std::string uuid;
+  std::string why{};  ///< Why no look at it is answered yet; "" = no reason is known.
 };
 struct Holder {
   std::uint32_t pid = 0;

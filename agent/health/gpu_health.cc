@@ -363,6 +363,12 @@ void GpuHealth::hear(Instant now, const health::CheckEnded& ended) {
   }
 }
 
+void GpuHealth::hear(Instant now, const health::EpilogFailed& failed) {
+  if (Gpu* const gpu = know(failed.uuid)) {
+    gpu->causes.see(now, HealthCause::kEpilogFailed, failed.why);
+  }
+}
+
 void GpuHealth::hear(Instant, const health::UnmaskOrder& order) {
   const auto found = gpus_.find(order.uuid);
   if (found == gpus_.end()) {

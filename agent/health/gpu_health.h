@@ -87,6 +87,7 @@ class GpuHealth {
   void hear(Instant now, const health::ResetBegan& began);
   void hear(Instant now, const health::ResetEnded& ended);
   void hear(Instant now, const health::CheckEnded& ended);
+  void hear(Instant now, const health::EpilogFailed& failed);
   void hear(Instant now, const health::UnmaskOrder& order);
   void hear(Instant now, const health::UncordonOrder& order);
   void hear(Instant now, const health::HostFact& fact);

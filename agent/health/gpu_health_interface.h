@@ -67,6 +67,11 @@ struct CheckEnded {
   Instant began{};
   std::string failure;  ///< "" if the self-test passed.
 };
+/// A program of the site that cleans up behind a grant did not agree. The grant held this GPU.
+struct EpilogFailed {
+  std::string uuid;
+  std::string why;
+};
 /// An operator's word that the GPU is well: ends every cause. The log keeps an operator's mask.
 struct UnmaskOrder {
   std::string uuid;
@@ -82,9 +87,9 @@ struct HostFact {
   std::string why;
 };
 
-using Input =
-    std::variant<XidSeen, SwitchXidSeen, Registered, Look, NoAnswer, GpuHangs, GpuAnswers,
-                 ResetBegan, ResetEnded, CheckEnded, UnmaskOrder, UncordonOrder, HostFact>;
+using Input = std::variant<XidSeen, SwitchXidSeen, Registered, Look, NoAnswer, GpuHangs, GpuAnswers,
+                           ResetBegan, ResetEnded, CheckEnded, EpilogFailed, UnmaskOrder,
+                           UncordonOrder, HostFact>;
 
 /// A GPU is in another state than before.
 struct Change {

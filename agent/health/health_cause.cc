@@ -33,6 +33,7 @@ constexpr std::array<CauseRule, kHealthCauses> kRules = {{
     {kThrottled, kSuspect, Remedy::kCalm, true, false, "throttled"},
     {kCheckFailed, kMasked, Remedy::kReset, false, true, "check_failed"},
     {kEscalated, kFailed, Remedy::kOperator, false, false, "escalated"},
+    {kEpilogFailed, kMasked, Remedy::kOperator, false, false, "epilog_failed"},
 }};
 static_assert(has_row_for_each<CauseRule, HealthCause>(kRules, &CauseRule::cause));
 

@@ -39,8 +39,9 @@ enum class HealthCause : std::uint8_t {
   kThrottled = 16,
   kCheckFailed = 17,
   kEscalated = 18,  ///< Needed the reset too often.
+  kEpilogFailed = 19,
 };
-inline constexpr std::size_t kHealthCauses = 19;
+inline constexpr std::size_t kHealthCauses = 20;
 
 enum class Remedy : std::uint8_t {
   kCheckOnly = 0,  ///< A self-test passes.

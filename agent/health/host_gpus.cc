@@ -180,7 +180,7 @@ void HostGpus::hear(Instant now, gpus::ToClean& gpu) {
   if (last_.size() < kGpusReadMax || last_.contains(gpu.uuid)) {
     last_[gpu.uuid] = gpu.token;
   }
-  cleanliness_.step(now, clean::GrantEnded{std::move(gpu.uuid)});
+  cleanliness_.step(now, clean::GrantEnded{std::move(gpu.uuid), std::move(gpu.why)});
 }
 
 void HostGpus::hear(Instant now, gpus::Offered& offered) {

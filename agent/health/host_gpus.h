@@ -41,7 +41,8 @@ struct Viewed {
 /// A grant ended on this GPU, or the agent has just begun: it is to be cleaned.
 struct ToClean {
   std::string uuid;
-  Token token;  ///< Of the last grant; zero = not known.
+  Token token;        ///< Of the last grant; zero = not known.
+  std::string why{};  ///< clean::GrantEnded::why
 };
 /// The GPUs that the leader knows of this host.
 struct Offered {

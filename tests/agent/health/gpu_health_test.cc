@@ -339,6 +339,20 @@ TEST(GpuHealth, OperatorsUnmask) {
   EXPECT_TRUE(out.record.has_value());
 }
 
+TEST(GpuHealth, AFailedEpilogTakesAGpuOutUntilAnOperatorSaysSo) {
+  HealthDesk desk;
+  desk.say(health::EpilogFailed{desk_uuid(3), "epilog 10-wipe: dirty (job 7)"});
+  EXPECT_EQ(desk.state(3), GpuState::kMasked);
+  EXPECT_EQ(desk.state(2), GpuState::kOk);
+  desk.start("boot-2");
+  desk.look(desk_reading());
+  desk.reset(3);
+  desk.check(3);
+  EXPECT_EQ(desk.state(3), GpuState::kMasked) << "no boot and no reset undoes it";
+  desk.say(health::UnmaskOrder{desk_uuid(3), "wiped by hand"});
+  EXPECT_EQ(desk.state(3), GpuState::kOk);
+}
+
 TEST(GpuHealth, AFatalErrorOfASwitchCordonsTheHost) {
   HealthDesk desk;
   desk.say(health::SwitchXidSeen{{"0000:c1:00.0", 28006, false, "Non-fatal"}, 1});

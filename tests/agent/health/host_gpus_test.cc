@@ -108,6 +108,19 @@ TEST_F(GpusDesk, ALeftoverOfTheGrantIsKilledAndAForeignerIsNamed) {
   EXPECT_NE(events_.find("top of ben"), std::string::npos) << events_;
 }
 
+TEST_F(GpusDesk, AGpuThatIsToldAgainWaitsForItsReasonAndDoesNotLeak) {
+  say(gpus::ToClean{desk_uuid(3), Token(7)});
+  for (int told = 0; told < 6; ++told) {
+    say(gpus::ToClean{desk_uuid(3), Token(7), "the epilog of job 7 runs"});
+    EXPECT_EQ(gpus_->dirty().at(desk_uuid(3)), "the epilog of job 7 runs");
+    pass(20s);
+  }
+  EXPECT_EQ(events_.find("gpu_leaked"), std::string::npos) << events_;
+  say(gpus::ToClean{desk_uuid(3), Token(7)});
+  view(read(), {well(3)});
+  EXPECT_EQ(cleaned_, std::vector<std::string>{desk_uuid(3)});
+}
+
 TEST_F(GpusDesk, ALeakIsNotForgottenByANewStartOfTheAgent) {
   say(gpus::ToClean{desk_uuid(3), Token()});
   view(read(), {well(3)});
