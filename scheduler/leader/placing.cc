@@ -1,10 +1,48 @@
 #include "scheduler/leader/placing.h"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 namespace muster::scheduler {
+
+namespace {
+
+/// The label of a host that runs programs of its site before it is ready for a grant, with the
+/// seconds that they may take there.
+constexpr std::string_view kPrologLabel = "prolog=";
+/// Of that number: a label can be written by hand.
+constexpr std::int64_t kPrologSecondsMax = 3600;
+
+Duration prolog_time(const HostRecord& host) {
+  Duration longest(0);
+  for (const std::string& label : host.traits.labels) {
+    if (label.starts_with(kPrologLabel)) {
+      const char* const end = label.data() + label.size();
+      std::int64_t seconds = 0;
+      std::from_chars(label.data() + kPrologLabel.size(), end, seconds);
+      longest = std::max<Duration>(
+          longest, std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kPrologSecondsMax)));
+    }
+  }
+  return longest;
+}
+
+/// Of all hosts of the gang, which prepare beside each other.
+Duration longest_prolog(const StepContext& step, const Placement& placement) {
+  Duration longest(0);
+  for (const Member& member : placement.members) {
+    const HostRecord* host = step.state.host(member.host);
+    longest = host == nullptr ? longest : std::max(longest, prolog_time(*host));
+  }
+  return longest;
+}
+
+}  // namespace
 
 void Placing::on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result) {
   is_wanted_ = is_wanted_ || result.capacity_changed;
@@ -72,7 +110,7 @@ Instant Placing::place(const StepContext& step, Proposals& proposals,
     fact.attempt = job.life.attempts + 1;
     fact.hold = hold_of(job.spec, placement->members.size());
     fact.grace = job.spec.limits.grace;
-    fact.deadline = step.config.reserve_deadline;
+    fact.deadline = step.config.reserve_deadline + longest_prolog(step, *placement);
     step.pending.hide(job.id);
     step.capacity.ask(step.state, fact.job, *placement);
     fact.members = std::move(placement->members);

@@ -49,6 +49,26 @@ TEST_F(OneLeader, AStartIsRepeatedOnceSoonAndThenWhenARenewalWouldHaveCome) {
   EXPECT_EQ(starts(1), 3U);
 }
 
+/// A host that runs programs of its site before it is ready has their time in addition.
+TEST_F(OneLeader, AHostWithPrologsHasLongerToBeReady) {
+  const auto deadline_on = [&](std::uint64_t host, const std::string& label, std::uint32_t gpus) {
+    Hello hello = hello_of(host);
+    hello.traits.labels = {"arch=x86_64", label};
+    hear(host, hello, Nonce(host));
+    see(host, Verdict::kAlive);
+    submit(gpus, "job" + std::to_string(host));
+    return scheduler.state().attempt(said<Assign>(host).back().token)->deadline;
+  };
+  EXPECT_EQ(deadline_on(1, "prolog", 4), 10s);
+  EXPECT_EQ(deadline_on(2, "prolog=300", 4), 310s);
+  EXPECT_EQ(deadline_on(3, "prolog=-5", 4), 10s) << "a label can be written by hand";
+  EXPECT_EQ(deadline_on(4, "prolog=4000", 4), 3610s) << "the longest";
+  EXPECT_EQ(deadline_on(5, "prolog=99999999999999999999", 4), 10s);
+  hear(6, hello_of(6), Nonce(6));
+  see(6, Verdict::kAlive);
+  EXPECT_EQ(deadline_on(7, "prolog=60", 8), 70s) << "the longest of the gang";
+}
+
 TEST_F(OneLeader, AFinishFreesNoGpuThatItsAgentHasNotSeenClean) {
   join(1);
   const JobId running = submit(2, "a");
