@@ -192,6 +192,7 @@ struct Prepare {
   std::string user{};          ///< JobSpec::user.
   scheduler::Member member{};  ///< Of this host: what its ranks are given.
   std::string directory{};     ///< CommandLine::directory.
+  JobId job{};
 };
 /// Start the ranks of `record`'s member of this host. Idempotent by token.
 struct Launch {

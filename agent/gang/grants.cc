@@ -136,7 +136,7 @@ void Grants::add(scheduler::Assign assign, crdt::WriteBatch batch, GangOutbox& o
   }
   const scheduler::JobSpec& spec = stored.record.spec;
   out.command(Prepare{token, stored.record.has_first_rank(steps_.self()), hold, spec.user,
-                      member_of(stored), spec.command.directory});
+                      member_of(stored), spec.command.directory, stored.record.job});
 }
 
 void Grants::on_repeated_assign(const Grant& grant, GangOutbox& out) {

@@ -49,7 +49,7 @@ struct AgentOptions {
   Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
   UserSettings users{};
-  std::string hooks;        ///< The directory of a site's own programs around GPUs.
+  std::string hooks;        ///< The directory of a site's own programs.
   std::string kernel_log;   ///< Where Xids are read from.
   std::string config_path;  ///< The file that was read; "" = none.
   /// The same once more, as file and environment say it by then.

@@ -52,7 +52,8 @@ constexpr std::array<SettingWords, 21> kWords = {{
      "Shares that the kernel has to hold ranks to: memory, cpu, pids, devices, mounts. A host that "
      "lacks one of these starts nothing."},
     {"hooks", "\"/etc/muster/hooks.d\"", true, "",
-     "Directory of your programs around GPUs: health/NN-NAME tests one, reset/NN-NAME resets one."},
+     "Directory of your programs: health/NN-NAME tests a GPU, reset/NN-NAME resets one, "
+     "prolog/NN-NAME runs before each job, epilog/NN-NAME behind it."},
     {"kernel_log", "\"/dev/kmsg\"", true, "",
      "Kernel log in which the agent looks for errors of GPUs."},
 }};

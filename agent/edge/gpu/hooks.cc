@@ -19,8 +19,23 @@
 namespace muster::agent {
 namespace {
 
-const char* folder_of(HookKind kind) {
-  return kind == HookKind::kHealth ? "health" : "reset";
+/// The first word of a failure. Users are told of prologs and epilogs.
+std::string title_of(HookKind kind) {
+  const bool is_of_grant = kind == HookKind::kProlog || kind == HookKind::kEpilog;
+  return (is_of_grant ? std::string(word_of(kind)) : "hook") + " ";
+}
+
+Duration limit_of(HookKind kind) {
+  switch (kind) {
+    case HookKind::kHealth:
+      return Hooks::kHealthLimit;
+    case HookKind::kReset:
+      return Hooks::kResetLimit;
+    case HookKind::kProlog:
+    case HookKind::kEpilog:
+      break;
+  }
+  return Hooks::kGrantLimit;
 }
 
 std::string name_of(const std::string& path) {
@@ -64,13 +79,13 @@ std::string why_not_run(const std::string& program) {
        {program, path.parent_path().string(), path.parent_path().parent_path().string()}) {
     struct stat about {};
     if (lstat(part.c_str(), &about) != 0) {
-      return "hook " + program + ": " + errno_text(errno);
+      return program + ": " + errno_text(errno);
     }
     if (S_ISLNK(about.st_mode)) {
-      return "hook " + program + ": " + part + " is a symbolic link: put the thing itself there";
+      return program + ": " + part + " is a symbolic link: put the thing itself there";
     }
     if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return "hook " + program + ": " + part + " may be written by others than its owner";
+      return program + ": " + part + " may be written by others than its owner";
     }
   }
   const Status own = check_own_path(program);
@@ -88,6 +103,20 @@ std::string verdict_of(const std::string& said) {
 
 }  // namespace
 
+std::string_view word_of(HookKind kind) {
+  switch (kind) {
+    case HookKind::kHealth:
+      return "health";
+    case HookKind::kReset:
+      return "reset";
+    case HookKind::kProlog:
+      return "prolog";
+    case HookKind::kEpilog:
+      break;
+  }
+  return "epilog";
+}
+
 Hooks::~Hooks() {
   for (auto& [key, run] : runs_) {
     kill_all(run.process, run.pid);
@@ -97,7 +126,7 @@ Hooks::~Hooks() {
 std::vector<std::string> Hooks::programs(HookKind kind) const {
   std::vector<std::string> found;
   std::error_code error;
-  std::filesystem::directory_iterator entry(directory_ + "/" + folder_of(kind), error);
+  std::filesystem::directory_iterator entry(directory_ + "/" + std::string(word_of(kind)), error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     const bool is_numbered =
@@ -117,12 +146,14 @@ void Hooks::start(Instant now, HookKind kind, const std::string& subject, std::s
     return;
   }
   if (runs_.size() + dying_.size() >= kRunsMax) {
-    results_.push_back({kind, subject, now, "too many hooks run already"});
+    results_.push_back({kind, subject, now, title_of(kind) + "did not run: too many run already"});
     return;
   }
   Run& run = runs_[key];
   run.json = std::move(json);
   run.began = now;
+  const bool is_of_grant = kind == HookKind::kProlog || kind == HookKind::kEpilog;
+  run.all_until = is_of_grant ? now + kGrantRunLimit : kNever;
   for (std::string& path : programs(kind)) {
     run.left.push_back(std::move(path));
   }
@@ -136,12 +167,13 @@ void Hooks::next(Instant now, const Key& key, Run& run) {
   run.program = std::move(run.left.front());
   run.left.pop_front();
   run.said.clear();
-  if (std::string why = why_not_run(run.program); !why.empty()) {
-    return end(key, std::move(why));
+  const std::string title = title_of(key.first);
+  if (const std::string why = why_not_run(run.program); !why.empty()) {
+    return end(key, title + why);
   }
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return end(key, "no socket for hook " + run.program + ": " + errno_text(errno));
+    return end(key, title + run.program + ": no socket: " + errno_text(errno));
   }
   run.output = Fd(ends[0]);
   const Fd theirs(ends[1]);
@@ -158,9 +190,9 @@ void Hooks::next(Instant now, const Key& key, Run& run) {
       kill(-pid, SIGKILL);
       waitpid(pid, nullptr, 0);  // It has just begun.
     }
-    return end(key, "hook " + run.program + ": " + why);
+    return end(key, title + run.program + ": " + why);
   }
-  run.until = now + (key.first == HookKind::kHealth ? kHealthLimit : kResetLimit);
+  run.until = std::min(now + limit_of(key.first), run.all_until);
 }
 
 std::vector<int> Hooks::fds() const {
@@ -226,7 +258,7 @@ void Hooks::on_readable(Instant now, int fd) {
                           : how.si_code == CLD_EXITED
                               ? "exit status " + std::to_string(how.si_status)
                               : "signal " + std::to_string(how.si_status);
-  end(key, "hook " + name_of(run.program) + ": " + (verdict.empty() ? way : verdict));
+  end(key, title_of(key.first) + name_of(run.program) + ": " + (verdict.empty() ? way : verdict));
 }
 
 void Hooks::on_time(Instant now) {
@@ -238,10 +270,22 @@ void Hooks::on_time(Instant now) {
   }
   for (const Key& key : late) {
     Run& run = runs_.at(key);
-    const std::string text = "hook " + name_of(run.program) + " did not end in time";
-    kill_all(run.process, run.pid);
-    dying_.push_back(std::move(run.process));
+    const std::string text = title_of(key.first) + name_of(run.program) + " did not end in time";
+    abandon(run);
     end(key, text);
+  }
+}
+
+void Hooks::abandon(Run& run) {
+  kill_all(run.process, run.pid);
+  dying_.push_back(std::move(run.process));
+}
+
+void Hooks::stop(HookKind kind, const std::string& subject) {
+  const auto found = runs_.find({kind, subject});
+  if (found != runs_.end()) {
+    abandon(found->second);
+    runs_.erase(found);
   }
 }
 

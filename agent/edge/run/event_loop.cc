@@ -65,12 +65,13 @@ EventLoop::End EventLoop::run() {
   }
   account_.took(Work::kStart);
   while (!end_.has_value()) {
-    wait(std::min(
-        {parts_.node->next_deadline(), logins_.next_deadline(), parts_.hardware->next_deadline()}));
+    wait(std::min({parts_.node->next_deadline(), logins_.next_deadline(),
+                   parts_.hardware->next_deadline(), parts_.hooks->next_deadline()}));
     look_at_wall_clock();
     tell_refused();
     keep_in_order();
     look_at_hardware();
+    look_at_hooks();
     account_.took(Work::kWait);
     if (was_paused_) {
       drain_backlog();
@@ -97,6 +98,8 @@ void EventLoop::wait(Instant deadline) {
   const std::size_t supervisors = fds.size();
   const std::vector<int> probers = parts_.hardware->fds();
   fds.insert(fds.end(), probers.begin(), probers.end());
+  const std::vector<int> hooks = parts_.hooks->fds();
+  fds.insert(fds.end(), hooks.begin(), hooks.end());
   fds.push_back(parts_.storage->fd());
   fds.push_back(parts_.row_check->fd());
   fds.push_back(parts_.login_names->fd());
@@ -112,6 +115,11 @@ void EventLoop::wait(Instant deadline) {
   for (const int fd : probers) {
     if (parts_.transport->readable(fd)) {
       parts_.hardware->on_readable(fd);
+    }
+  }
+  for (const int fd : hooks) {
+    if (parts_.transport->readable(fd)) {
+      parts_.hooks->on_readable(boot_now(), fd);
     }
   }
   fds.resize(supervisors);
@@ -222,6 +230,23 @@ void EventLoop::look_at_hardware() {
   }
 }
 
+/// Carries out what waited for programs of the site.
+void EventLoop::look_at_hooks() {
+  parts_.hooks->on_time(boot_now());
+  for (const SupervisorCommand& each : parts_.hooks->take_commands()) {
+    parts_.supervisors->carry_out(each);
+  }
+  for (GangAgentInput& report : parts_.hooks->take_reports()) {
+    step(SupervisorReport{std::move(report)});
+  }
+  for (gpus::Input& fact : parts_.hooks->take_facts()) {
+    step(GpuFact{std::move(fact)});
+  }
+  for (const Event& event : parts_.hooks->take_events()) {
+    log_event(event);
+  }
+}
+
 /// Gives the lines that the log's state has and the audit file lacks, a page a turn, to the thread
 /// that writes them. A host without a log has no lines.
 void EventLoop::feed_audit() {
@@ -284,6 +309,7 @@ bool EventLoop::take_inputs() {
   }
   for (GangAgentInput& input : parts_.supervisors->take_inputs()) {
     has_any = true;
+    parts_.hooks->hear(boot_now(), input);
     step(SupervisorReport{std::move(input)});
     account_.took(Work::kSupervisor);
   }
@@ -323,7 +349,9 @@ void EventLoop::drain() {
     command(each);
   }
   for (const gpus::Command& each : output.gpus) {
-    parts_.hardware->obey(each);
+    if (!parts_.hooks->keeps(boot_now(), each)) {
+      parts_.hardware->obey(each);
+    }
   }
   for (crdt::RowsToCheck& check : output.checks) {
     if (!parts_.row_check->submit(std::move(check)) && !are_rows_dropped_) {
@@ -371,6 +399,9 @@ void EventLoop::carry(gossip::TransportOutput& output) {
 }
 
 void EventLoop::command(const SupervisorCommand& command) {
+  if (parts_.hooks->keeps(boot_now(), command)) {
+    return;
+  }
   const auto* launch = std::get_if<Launch>(&command);
   parts_.supervisors->carry_out(command, launch == nullptr
                                              ? std::vector<std::string>()

@@ -8,6 +8,7 @@
 
 #include "agent/edge/host/login_names.h"
 #include "agent/edge/run/audit_thread.h"
+#include "agent/edge/run/grant_hooks.h"
 #include "agent/edge/run/host_hardware.h"
 #include "agent/edge/run/login_queue.h"
 #include "agent/edge/run/loop_account.h"
@@ -28,6 +29,7 @@ struct LoopParts {
   std::unique_ptr<crdt::StorageThread> storage;
   std::unique_ptr<RowCheckThread> row_check;
   std::unique_ptr<RankSupervisors> supervisors;
+  std::unique_ptr<GrantHooks> hooks;
   std::unique_ptr<Node> node;
   Upkeep* upkeep = nullptr;           ///< Outlives the loop.
   LoginNames* login_names = nullptr;  ///< Outlives the loop.
@@ -70,6 +72,7 @@ class EventLoop {
   void keep_in_order();
   void feed_audit();
   void look_at_hardware();
+  void look_at_hooks();
 
   LoopParts parts_;
   LoginQueue logins_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/edge/event_log.h"
+#include "agent/edge/gpu/hooks.h"
 #include "agent/edge/host/kernel_labels.h"
 
 namespace muster::agent {
@@ -19,6 +20,10 @@ scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abi
   }
   for (std::string& ability : held_by(options, abilities).labels()) {
     traits.labels.push_back(std::move(ability));
+  }
+  if (Hooks(options.hardware.hooks).has(HookKind::kProlog)) {
+    const auto limit = std::chrono::duration_cast<std::chrono::seconds>(Hooks::kGrantRunLimit);
+    traits.labels.push_back("prolog=" + std::to_string(limit.count()));  // The leader waits longer.
   }
   std::sort(traits.labels.begin(), traits.labels.end());
   traits.labels.erase(std::unique(traits.labels.begin(), traits.labels.end()), traits.labels.end());

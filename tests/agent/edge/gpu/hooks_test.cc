@@ -84,6 +84,20 @@ TEST_F(HooksTest, AHangIsAFailureAndEndsWithItsChildren) {
   EXPECT_EQ(result_of(hooks, Hooks::kResetLimit), "hook 10-a did not end in time");
 }
 
+TEST_F(HooksTest, ProgramsOfAGrantHaveATimeForAllOfThem) {
+  std::filesystem::create_directories(folder_ + "/prolog");
+  add("prolog/10-a", "sleep 600");
+  Hooks hooks(folder_);
+  const Instant now = boot_now();
+  hooks.start(now, HookKind::kProlog, "GPU-a", "{}");
+  EXPECT_EQ(hooks.next_deadline(), now + Hooks::kGrantLimit);
+  EXPECT_EQ(result_of(hooks, Hooks::kGrantLimit), "prolog 10-a did not end in time");
+  hooks.start(now, HookKind::kProlog, "GPU-a", "{}");
+  hooks.stop(HookKind::kProlog, "GPU-a");
+  EXPECT_EQ(hooks.next_deadline(), kNever);
+  EXPECT_TRUE(hooks.take_results().empty());
+}
+
 TEST_F(HooksTest, AProgramThatOthersMayWriteDoesNotRun) {
   add("reset/10-a", "exit 0", 0777);
   EXPECT_EQ(run(HookKind::kReset), "hook " + folder_ + "/reset/10-a: " + folder_ +
