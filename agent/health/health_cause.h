@@ -69,7 +69,7 @@ enum class HostCause : std::uint8_t {
   kRebootDue = 2,       ///< The driver's recovery action.
   kDriverStuck = 3,     ///< Probers do not die: the driver holds them.
   kDiskReadOnly = 4,    ///< The disk of the data directory.
-  kStuckProcesses = 5,  ///< Too many processes in uninterruptible sleep.
+  kStuckProcesses = 5,  ///< Killed processes that do not end: the kernel holds them.
 };
 inline constexpr std::size_t kHostCauses = 6;
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,7 @@ EventLoop::End EventLoop::run() {
     keep_in_order();
     look_at_hardware();
     look_at_hooks();
+    look_at_host();
     account_.took(Work::kWait);
     if (was_paused_) {
       drain_backlog();
@@ -244,6 +246,19 @@ void EventLoop::look_at_hooks() {
   }
   for (const Event& event : parts_.hooks->take_events()) {
     log_event(event);
+  }
+}
+
+/// The turns of the loop come often enough for its deadline.
+void EventLoop::look_at_host() {
+  const Instant now = boot_now();
+  if (now < parts_.facts->next_deadline()) {
+    return;
+  }
+  const std::set<std::uint32_t> pids =
+      watched_processes(parts_.node->gpus().reading(), parts_.hardware->room().group_root);
+  for (health::HostFact& fact : parts_.facts->look(now, pids)) {
+    step(GpuFact{health::Input(std::move(fact))});
   }
 }
 

@@ -9,6 +9,7 @@
 #include "agent/edge/host/login_names.h"
 #include "agent/edge/run/audit_thread.h"
 #include "agent/edge/run/grant_hooks.h"
+#include "agent/edge/run/host_facts.h"
 #include "agent/edge/run/host_hardware.h"
 #include "agent/edge/run/login_queue.h"
 #include "agent/edge/run/loop_account.h"
@@ -30,6 +31,7 @@ struct LoopParts {
   std::unique_ptr<RowCheckThread> row_check;
   std::unique_ptr<RankSupervisors> supervisors;
   std::unique_ptr<GrantHooks> hooks;
+  std::unique_ptr<HostFacts> facts;
   std::unique_ptr<Node> node;
   Upkeep* upkeep = nullptr;           ///< Outlives the loop.
   LoginNames* login_names = nullptr;  ///< Outlives the loop.
@@ -73,6 +75,7 @@ class EventLoop {
   void feed_audit();
   void look_at_hardware();
   void look_at_hooks();
+  void look_at_host();
 
   LoopParts parts_;
   LoginQueue logins_;

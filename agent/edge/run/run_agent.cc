@@ -382,6 +382,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   hardware.open_kernel_log(!recovered.id.contains(std::string(kGpusKey)));
   parts.supervisors = std::make_unique<RankSupervisors>(
       supervisors_options(options, node, upkeep.output_rule(), hardware.room()));
+  parts.facts = std::make_unique<HostFacts>(options.data_dir);
   parts.hooks = std::make_unique<GrantHooks>(
       options.hardware.hooks, std::filesystem::absolute(options.data_dir).string() + "/epilogs");
   parts.row_check = std::make_unique<RowCheckThread>(
