@@ -45,7 +45,7 @@ def wait_refused(agent, number, text, seconds=20):
 
 
 def gpu_states(agent):
-    return [gpu["state"] for gpu in (agent.ask("gpus") or {"gpus": []})["gpus"]]
+    return [gpu["state"] for gpu in (agent.ask("gpus") or {"gpu_list": []})["gpu_list"]]
 
 
 def ranks_see_what_a_prolog_made(agent, top):
@@ -130,7 +130,7 @@ def an_epilog_that_fails_takes_the_gpu_out(agent, _):
     if "hook_failed" not in agent.log.read_text():
         raise Failure("no event tells it")
     write(agent, "epilog/10-wipe", "exit 0")
-    uuid = agent.ask("gpus")["gpus"][0]["uuid"]
+    uuid = agent.ask("gpus")["gpu_list"][0]["uuid"]
     code, _, err = agent.cli("gpus", "unmask", uuid, "--why", "unmounted by hand")
     if code != 0:
         raise Failure(err)

@@ -60,7 +60,7 @@ std::vector<health::HostFact> HostFacts::look(Instant now, const std::set<std::u
   ++looks_;
   tell(HostCause::kDiskReadOnly, text_of_disk(), facts);
   std::string stuck = text_of_stuck(pids);
-  if (looks_ >= kLooks) {  // What an earlier life of the agent told stands until then.
+  if (looks_ >= kLooks) {  // Until then the word of an earlier life of the agent stands.
     tell(HostCause::kStuckProcesses, std::move(stuck), facts);
   }
   return facts;

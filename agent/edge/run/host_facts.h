@@ -4,9 +4,8 @@
 // GpuHealth cordons the host while one of them is so. A lack of space is no such fact: LaunchCheck
 // knows it. Owned by EventLoop; no call waits.
 //
-// A program cannot bring one of them about by what it does: a sleep that a signal ends is none.
-// Therefore a process counts only if its KILL is pending for three looks while it sleeps
-// uninterruptibly.
+// A program must not take its host out of use by a vfork() or by much I/O. Therefore a process
+// counts only if its KILL is pending for three looks while it sleeps uninterruptibly.
 
 #include <cstdint>
 #include <map>

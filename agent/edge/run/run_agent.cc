@@ -319,6 +319,11 @@ RankSupervisorsOptions supervisors_options(const RunOptions& options, const Node
   return supervisors;
 }
 
+std::unique_ptr<GrantHooks> hooks_of(const RunOptions& options) {
+  const std::string data = std::filesystem::absolute(options.data_dir).string();
+  return std::make_unique<GrantHooks>(options.hardware.hooks, data + "/epilogs");
+}
+
 /// One life of the agent: a new generation, a new node. nullopt if asked to end before it began.
 Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
                                             int stop_fd, Upkeep& upkeep, HostHardware& hardware) {
@@ -383,8 +388,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   parts.supervisors = std::make_unique<RankSupervisors>(
       supervisors_options(options, node, upkeep.output_rule(), hardware.room()));
   parts.facts = std::make_unique<HostFacts>(options.data_dir);
-  parts.hooks = std::make_unique<GrantHooks>(
-      options.hardware.hooks, std::filesystem::absolute(options.data_dir).string() + "/epilogs");
+  parts.hooks = hooks_of(options);
   parts.row_check = std::make_unique<RowCheckThread>(
       authority_in(recovered.id, node.self, node.credentials).authority,
       std::make_unique<HostKeyVerifier>());
