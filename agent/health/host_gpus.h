@@ -95,6 +95,11 @@ struct Output {
   bool has_changed = false;             ///< Which GPUs are well, or whether the host is.
   std::optional<std::string> record{};  ///< For kGpusKey, in place of the last one.
   std::vector<Event> events;
+
+  bool is_empty() const {
+    return commands.empty() && cleaned.empty() && !has_changed && !record.has_value() &&
+           events.empty();
+  }
 };
 
 }  // namespace gpus
@@ -114,6 +119,7 @@ class HostGpus {
   Output take_output();
   void check_invariants() const;
 
+  bool has_output() const { return !out_.is_empty(); }
   /// Output::has_changed, of the output that was not taken yet.
   bool has_changed() const { return out_.has_changed; }
   /// True if a reset or a self-test waits for its GPU to be idle.

@@ -493,9 +493,6 @@ bool Node::drain_gang_agent(Instant now) {
     outbox_.command(std::move(command));
   }
   for (scheduler::GpuOrder& order : output.gpu_orders) {
-    if (!options_.hardware.are_watched) {
-      break;  // Then the host itself finds no fault that an operator could end.
-    }
     gpus_.step(now, gpus::Ordered{std::move(order)});
   }
   for (GpuToClean& gpu : output.to_clean) {

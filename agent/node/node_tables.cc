@@ -106,7 +106,7 @@ void Node::Waiting::show_offer(Node& node, Instant now) {
 }
 
 bool Node::Waiting::follow_gpus(Node& node, Instant now) {
-  if (!node.options_.hardware.are_watched && !node.gpus_.has_changed()) {
+  if (!node.gpus_.has_output() && !node.gpus_.waits_for_idle()) {
     return false;
   }
   if (node.gpus_.has_changed()) {
