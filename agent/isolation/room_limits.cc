@@ -118,6 +118,13 @@ std::string processes_end_text(std::uint64_t limit, std::uint64_t peak) {
                                        : std::to_string(peak) + " of " + std::to_string(limit));
 }
 
+void RefusedForks::saw(std::uint64_t count, Instant now) {
+  if (count > count_) {
+    count_ = count;
+    rose_at_ = now;
+  }
+}
+
 std::uint64_t counter_in(std::string_view text, std::string_view name) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

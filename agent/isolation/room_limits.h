@@ -9,6 +9,7 @@
 
 #include "agent/isolation/cpu_list.h"
 #include "agent/isolation/room_plan.h"
+#include "gossip/base/time.h"
 
 namespace muster::agent {
 
@@ -52,6 +53,23 @@ inline constexpr char kHostOutOfMemory[] =
     "its host ran out of memory, and the kernel killed it: it had not reached its own limit";
 /// "too many processes: 5300 of 5120". `peak` 0: the kernel refused to make more of them.
 std::string processes_end_text(std::uint64_t limit, std::uint64_t peak);
+
+/// Forks that the kernel refused to a grant. It counts them for as long as the grant lives, and a
+/// program may get over one: a rank is ended by those alone that it met shortly before.
+class RefusedForks {
+ public:
+  /// A shell tries again for so long: 1, 2, 4 and 8 s after a refusal. Higher: later failures are
+  /// laid to a limit. Lower: programs that clean up first fail without their cause.
+  static constexpr Duration kRecent = std::chrono::seconds(10);
+
+  /// `count`: all that there were by `now`.
+  void saw(std::uint64_t count, Instant now);
+  bool are_recent(Instant now) const { return count_ > 0 && now - rose_at_ <= kRecent; }
+
+ private:
+  std::uint64_t count_ = 0;
+  Instant rose_at_{};
+};
 
 /// The number behind `name` in a file of counters of a control group, "NAME NUMBER" a line; 0 if it
 /// is not there.

@@ -26,7 +26,7 @@ GrantWatch::GrantWatch(RoomLimits limits, bool has_own_proc)
     : limits_(std::move(limits)), has_own_proc_(has_own_proc) {}
 
 bool GrantWatch::needs_looks() const {
-  return limits_.memory_bytes != 0 || (limits_.processes != 0 && limits_.are_processes_counted);
+  return limits_.memory_bytes != 0 || limits_.processes != 0;
 }
 
 bool GrantWatch::must_end(Instant now) {
@@ -34,18 +34,24 @@ bool GrantWatch::must_end(Instant now) {
     return false;
   }
   if (!is_passed_) {
-    look();
+    look(now);
   }
   const Duration cost = boot_now() - now;
   next_look_ = now + std::max(kPause, cost * kShareOfTime);
   return is_passed_;
 }
 
-void GrantWatch::look() {
+void GrantWatch::look(Instant now) {
+  if (are_forks_refused()) {
+    refused_.saw(count_in("pids.events", "max"), now);
+  }
   const bool is_by_group = limits_.memory_bytes != 0 && !limits_.is_memory_watched;
   if (is_by_group && number_in("memory.current") > limits_.memory_bytes / 4 * 3) {
-    last_ = rough_use(processes(),
-                      limits_.files);  // A process that the kernel killed is not seen later.
+    GrantUse use = rough_use(processes(), limits_.files);
+    // The kernel counts a kill before it makes it, and those that it kills have no memory any more.
+    if (count_in("memory.events", "oom_kill") == 0) {
+      last_ = std::move(use);
+    }
   }
   if (!limits_.is_memory_watched && !limits_.are_processes_counted) {
     return;
@@ -78,7 +84,7 @@ void GrantWatch::look_at_memory(const std::vector<pid_t>& processes) {
   }
 }
 
-std::string GrantWatch::why_ended() {
+std::string GrantWatch::why_ended(Instant now) {
   if (!why_.empty() || limits_.group.empty()) {
     return why_;
   }
@@ -89,11 +95,13 @@ std::string GrantWatch::why_ended() {
                ? kHostOutOfMemory
                : text_of(MemoryEnd{limits_.memory_bytes, number_in("memory.peak"),
                                    last_.files_bytes, last_.biggest});
-  } else if (limits_.processes != 0 && !limits_.are_processes_counted &&
-             count_in("pids.events", "max") > 0) {
-    why_ = processes_end_text(limits_.processes, 0);
+    return why_;
   }
-  return why_;
+  if (are_forks_refused()) {
+    refused_.saw(count_in("pids.events", "max"), now);
+  }
+  // Of this rank alone: the others go on, and may fail for another reason.
+  return refused_.are_recent(now) ? processes_end_text(limits_.processes, 0) : "";
 }
 
 std::vector<pid_t> GrantWatch::processes() const {

@@ -34,14 +34,18 @@ class GrantWatch {
   /// killed, and at each later look those that are still there.
   bool must_end(Instant now);
   /// The limit by which a rank that has just failed was ended, as RankResult::detail tells it; ""
-  /// if no limit did. A rank that was killed by somebody else was ended by no limit.
-  std::string why_ended();
+  /// if no limit did. A rank that was killed by somebody else was ended by no limit, and neither
+  /// was one that failed long after the kernel refused a fork.
+  std::string why_ended(Instant now);
 
   const CpuList& affinity() const { return limits_.affinity; }
 
  private:
   bool needs_looks() const;
-  void look();
+  bool are_forks_refused() const {
+    return limits_.processes != 0 && !limits_.are_processes_counted;
+  }
+  void look(Instant now);
   void look_at_memory(const std::vector<pid_t>& processes);
   std::vector<pid_t> processes() const;
   std::uint64_t number_in(const std::string& file) const;
@@ -51,7 +55,8 @@ class GrantWatch {
   const bool has_own_proc_;
   Instant next_look_ = kNever;
   bool is_passed_ = false;
-  GrantUse last_;  ///< When it was over its memory, or near it.
+  RefusedForks refused_;
+  GrantUse last_;  ///< When it was near its memory, before the kernel killed.
   std::string why_;
 };
 

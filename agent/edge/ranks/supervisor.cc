@@ -212,7 +212,7 @@ void Supervisor::reap() {
     }
     rank->on_exit(status);
     if (!rank->result().is_success()) {
-      rank->explain(watch_.why_ended());
+      rank->explain(watch_.why_ended(boot_now()));
     }
     evidence_.add(rank->result());
   }

@@ -157,5 +157,19 @@ TEST(ProcessesEnd, SaysHowManyWereThere) {
   EXPECT_EQ(processes_end_text(4096, 0), "too many processes: the limit is 4096");
 }
 
+TEST(RefusedForks, CountForAWhileAfterTheLastOfThem) {
+  const Instant begin{};
+  const Duration soon = RefusedForks::kRecent / 2;
+  RefusedForks refused;
+  refused.saw(0, begin);
+  EXPECT_FALSE(refused.are_recent(begin));
+  refused.saw(3, begin + soon);
+  refused.saw(3, begin + 2 * soon);
+  EXPECT_TRUE(refused.are_recent(begin + 3 * soon));
+  EXPECT_FALSE(refused.are_recent(begin + 4 * soon)) << "no new one since";
+  refused.saw(4, begin + 4 * soon);
+  EXPECT_TRUE(refused.are_recent(begin + 4 * soon));
+}
+
 }  // namespace
 }  // namespace muster::agent

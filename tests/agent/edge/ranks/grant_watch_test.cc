@@ -30,7 +30,7 @@ class GrantWatchTest : public testing::Test {
   void say(const std::string& file, const std::string& text) const {
     std::ofstream(limits_.group + "/" + file) << text;
   }
-  std::string why() { return GrantWatch(limits_, false).why_ended(); }
+  std::string why() { return GrantWatch(limits_, false).why_ended(boot_now()); }
 
   RoomLimits limits_;
 };
@@ -58,6 +58,20 @@ TEST_F(GrantWatchTest, ARefusedForkIsTold) {
   EXPECT_EQ(why(), "too many processes: the limit is 100");
 }
 
+TEST_F(GrantWatchTest, ARefusedForkOfLongAgoIsNoCause) {
+  limits_.memory_bytes = 0;
+  GrantWatch watch(limits_, false);
+  const Instant begin = boot_now();
+  watch.begin(begin);
+  say("pids.events", "max 7\n");
+  EXPECT_FALSE(watch.must_end(begin));
+  EXPECT_EQ(watch.why_ended(begin), "too many processes: the limit is 100");
+  const Instant later = begin + RefusedForks::kRecent + std::chrono::milliseconds(1);
+  EXPECT_EQ(watch.why_ended(later), "") << "a rank that failed then, too";
+  say("pids.events", "max 8\n");
+  EXPECT_EQ(watch.why_ended(later), "too many processes: the limit is 100");
+}
+
 TEST_F(GrantWatchTest, WithoutAFileItSaysNothing) {
   EXPECT_EQ(why(), "");
 }
@@ -77,10 +91,11 @@ TEST_F(GrantWatchTest, TheProcessesAreKnownBeforeTheKernelKillsThem) {
   EXPECT_FALSE(watch.must_end(begin)) << "the kernel does it";
   EXPECT_GE(watch.next_look() - begin, GrantWatch::kPause);
   say("memory.events", "oom 1\noom_kill 1\n");
-  const std::string text = watch.why_ended();
-  EXPECT_NE(text.find("[" + std::to_string(child) + "] "), std::string::npos) << text;
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+  EXPECT_FALSE(watch.must_end(watch.next_look())) << "a look at those that it kills";
+  const std::string text = watch.why_ended(boot_now());
+  EXPECT_NE(text.find("[" + std::to_string(child) + "] "), std::string::npos) << text;
 }
 
 TEST_F(GrantWatchTest, WithoutALimitItNeverLooks) {
@@ -108,7 +123,7 @@ TEST_F(GrantWatchTest, OncePassedItSaysSoAtEachLook) {
   EXPECT_TRUE(watch.must_end(begin));
   EXPECT_FALSE(watch.must_end(begin)) << "not before the next look";
   EXPECT_TRUE(watch.must_end(watch.next_look()));
-  EXPECT_TRUE(watch.why_ended().ends_with(" of 1")) << watch.why_ended();
+  EXPECT_TRUE(watch.why_ended(boot_now()).ends_with(" of 1")) << watch.why_ended(boot_now());
   for (const pid_t child : children) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
