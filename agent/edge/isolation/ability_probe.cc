@@ -77,6 +77,16 @@ bool opens(const char* path) {
   return Fd(open(path, O_RDWR | O_CLOEXEC)).is_open();
 }
 
+/// A process moves between two groups only if it may write to a group above both: an agent without
+/// rights that runs outside the tree that was given to it starts nothing in there.
+bool can_join(const std::string& root) {
+  const std::string group = root + "/probe-" + std::to_string(getpid());
+  const bool is_joined = static_cast<bool>(make_group(group)) &&
+                         works([&] { return static_cast<bool>(join_group(group)); });
+  rmdir(group.c_str());
+  return is_joined;
+}
+
 bool can_hold_devices(const std::string& root) {
   const std::string group = root + "/probe-" + std::to_string(getpid());
   if (!make_group(group)) {
@@ -114,6 +124,10 @@ bool can_mount(const std::string& data_directory, bool is_root) {
 ProbedHost probe_abilities(const std::string& data_directory, bool is_root) {
   ProbedHost host;
   host.group_root = make_root(data_directory, host.whys);
+  if (!host.group_root.empty() && !can_join(host.group_root)) {
+    host.whys.push_back("no process can be put into control group " + host.group_root);
+    host.group_root.clear();  // Else each grant would fail there.
+  }
   if (!host.group_root.empty()) {
     host.abilities = probe_limits(host.group_root, host.whys);
   }

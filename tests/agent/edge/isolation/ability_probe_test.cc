@@ -58,5 +58,27 @@ TEST(AbilityProbe, AnAgentWithoutRightsMakesRoomsOfMounts) {
   std::filesystem::remove_all(data);
 }
 
+TEST(AbilityProbe, AGroupThatTakesNoProcessOfThisAgentIsNotUsed) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root gives a control group away";
+  }
+  char path[] = "/var/tmp/muster-probe-XXXXXX";
+  const std::string data = mkdtemp(path);
+  std::filesystem::permissions(data, std::filesystem::perms::all);
+  const std::string root = probe_abilities(data, true).group_root;
+  if (root.empty()) {
+    GTEST_SKIP() << "there are no control groups here";
+  }
+  ASSERT_EQ(chown(root.c_str(), kPlainUser, kPlainUser), 0);
+  EXPECT_TRUE(as_plain_user([&] {
+    const ProbedHost probed = probe_abilities(data, false);
+    return probed.group_root.empty() && !probed.whys.empty() &&
+           probed.whys.front() == "no process can be put into control group " + root;
+  })) << "it runs outside of the group";
+  EXPECT_TRUE(std::filesystem::is_directory(root));
+  std::filesystem::remove(root);
+  std::filesystem::remove_all(data);
+}
+
 }  // namespace
 }  // namespace muster::agent
