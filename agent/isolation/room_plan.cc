@@ -267,6 +267,7 @@ class Planner {
     held += is_by_group(Ability::kDevices)          ? "; devices by control group"
             : host_.abilities.has(Ability::kMounts) ? "; devices by /dev alone"
                                                     : "; devices not held";
+    held += request_.are_ranks_root ? "; ranks are root, who may leave all of it" : "";
   }
 
   const RoomRequest& request_;

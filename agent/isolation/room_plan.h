@@ -55,6 +55,7 @@ struct RoomRequest {
   bool are_agents_own = false;    ///< They run as the user of the agent.
   std::uint64_t milli_cpus = 0;   ///< Thousandths of a CPU, of all ranks together; 0 = not said.
   CpuList cpus{};                 ///< Theirs alone (choose_cpus()); empty = they share.
+  bool are_ranks_root = false;    ///< They leave each group and mount if they want to.
   bool operator==(const RoomRequest&) const = default;
 };
 

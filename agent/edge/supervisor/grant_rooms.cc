@@ -25,6 +25,7 @@ Result<std::string> GrantRooms::write(const Prepare& grant, const RankUser& user
   request.cpus = choose(grant);
   request.directory = grant.directory;
   request.are_agents_own = user.kind == RankUser::Kind::kAgent;
+  request.are_ranks_root = request.are_agents_own && geteuid() == 0;
   for (const scheduler::GpuSlot& place : grant.member.gpus) {
     request.gpus.push_back(place.uuid.text());
   }

@@ -67,6 +67,16 @@ TEST(RoomLimits, ControlGroupsHoldRanksAndNotTheirSupervisor) {
   EXPECT_EQ(limits_of(plan), limits);
 }
 
+TEST(RoomLimits, RanksThatAreRootAreNotSaidToBeHeld) {
+  RoomRequest asked = share();
+  asked.are_ranks_root = true;
+  const RoomHost host = host_that_can({Ability::kMemory, Ability::kCpu, Ability::kPids});
+  const RoomPlan plan = plan_of_room(asked, host);
+  EXPECT_EQ(plan.held,
+            plan_of_room(share(), host).held + "; ranks are root, who may leave all of it");
+  EXPECT_EQ(plan.steps, plan_of_room(share(), host).steps) << "it still keeps them from mistakes";
+}
+
 TEST(RoomLimits, WhereTheyLackTheSupervisorLooksItself) {
   const RoomPlan plan = plan_of_room(share(), host_that_can({Ability::kMounts}));
   EXPECT_EQ(limits_in(plan), (std::vector<std::string>{"start ranks on processors 2-3",
