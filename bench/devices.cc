@@ -43,7 +43,7 @@ constexpr std::uint32_t kNvidiaMajor = 195;
 constexpr std::uint32_t kControlMinor = 255;
 constexpr std::uint64_t kAtOnce = 4;
 constexpr std::uint32_t kRanksMax = 3;
-constexpr Duration kPatience = std::chrono::seconds(60);
+constexpr Duration kPatience = std::chrono::seconds(240);
 const HostId kHost = HostId::from_bytes("0123456789abcdef");
 
 std::string uuid_of(std::uint32_t minor) {

@@ -24,6 +24,7 @@ TARGETS = {
     "core": ["bench_core"],
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
+    "limits": ["bench_limits"],
     "launch_rooms": ["muster", "bench_devices", "bench_probe", "bench_stamp"],
     "escapes": ["muster", "fake_nvml_new"],
     "clean": ["muster", "fake_nvml_new"],

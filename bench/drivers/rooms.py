@@ -22,11 +22,11 @@ ONE_VERSION = ["unshare", "--mount", "sh", "-c", "test ! -d /sys/fs/cgroup/unifi
 LIMITS = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000"]
 
 
-def play(name, grants, seed, broken):
+def play(name, grants, seed, broken, *more):
     """The executable prints its own figures; it does nothing but say so where it cannot run."""
     program = str(cluster.BUILD / "bench" / name)
     for arguments in ([str(grants), str(seed)], ["planted"]):
-        if subprocess.run([program, *arguments]).returncode != 0:
+        if subprocess.run([program, *arguments, *more]).returncode != 0:
             raise Broken(broken)
 
 
@@ -35,9 +35,11 @@ def devices(grants=10000, seed=1):
          "a rank opened a device that is not its own, or not one that is")
 
 
-def limits(grants=600, seed=1):
+def limits(grants=600, seed=1, ways="all"):
+    """`ways`: "groups" = by control groups alone, which have to be there."""
     play("bench_limits", grants, seed,
-         "a rank passed a limit, or ended without one, or its end has no name")
+         "a rank passed a limit, or ended without one, or its end has no name",
+         *(["groups"] if ways == "groups" else []))
 
 
 def root_of_true(folder):
