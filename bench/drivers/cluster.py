@@ -25,6 +25,7 @@ TARGETS = {
     "gate": ["bench_gate"],
     "devices": ["bench_devices"],
     "limits": ["bench_limits"],
+    "vm_limits": ["muster", "bench_limits", "bench_devices", "fake_nvml_new"],
     "launch_rooms": ["muster", "bench_devices", "bench_probe", "bench_stamp"],
     "escapes": ["muster", "fake_nvml_new"],
     "clean": ["muster", "fake_nvml_new"],

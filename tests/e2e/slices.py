@@ -36,7 +36,8 @@ SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"],
            "devices": ["--grants", "200"], "limits": ["--grants", "10"],
            "launch_rooms": ["--grants", "20", "--runs", "3"],
            "probers": ["--trials", "8", "--watched", "2"]}
-LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf"}
+LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf",
+            "vm_limits": "downloads a kernel, and boots it for minutes where it is emulated"}
 
 
 def listed(runner):
