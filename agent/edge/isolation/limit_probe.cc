@@ -135,10 +135,21 @@ std::string why_no_pids(const std::string& root) {
   return ends_well(status) ? "" : "a process forked beyond the limit of its group";
 }
 
+/// The kernel gives memory to no group below one with processes in it, as that of a container is.
+/// The other controllers it would give, and take no process into any group below from then on. The
+/// root of all groups, which has no type, is free of that.
+bool may_give_controllers(const std::string& folder) {
+  const bool is_root = !read_file(folder + "/cgroup.type").has_value();
+  return is_root || read_file(folder + "/cgroup.procs") == std::optional<std::string>("");
+}
+
 }  // namespace
 
 void enable_controllers(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
+    if (!may_give_controllers(folder)) {
+      continue;
+    }
     for (const char* name : kControllers) {
       put(folder + "/cgroup.subtree_control", "+" + std::string(name));  // Each that is there.
     }

@@ -11,7 +11,8 @@
 namespace muster::agent {
 
 /// Makes the controllers of memory, processors and processes count for groups below `folders`, each
-/// of which lies in the one before, as far as the kernel lets this process.
+/// of which lies in the one before, as far as the kernel lets this process. A folder with processes
+/// in it is left as it is.
 void enable_controllers(const std::vector<std::string>& folders);
 
 /// kMemory, kCpu and kPids, as far as a group below `root` holds them. Adds to `whys` what does not

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "agent/edge/isolation/ability_probe.h"
 
@@ -24,6 +25,24 @@ TEST(LimitProbe, AFolderIsNoControlGroup) {
                                             "pids: no controller of pids"}));
   EXPECT_TRUE(std::filesystem::is_empty(root)) << "its groups are gone";
   std::filesystem::remove_all(root);
+}
+
+TEST(LimitProbe, AGroupWithProcessesInItGivesNothingToThoseBelow) {
+  char path[] = "/tmp/muster-probe-XXXXXX";
+  const std::string parent = mkdtemp(path);
+  const auto say = [](const std::string& file, const char* text) { std::ofstream(file) << text; };
+  const auto control_of = [&](const char* name, const char* processes) {
+    const std::string group = parent + "/" + name;
+    std::filesystem::create_directory(group);
+    say(group + "/cgroup.type", "domain\n");
+    say(group + "/cgroup.procs", processes);
+    say(group + "/cgroup.subtree_control", "");
+    enable_controllers({group});
+    return std::filesystem::file_size(group + "/cgroup.subtree_control");
+  };
+  EXPECT_EQ(control_of("container", "1\n12\n"), 0U);
+  EXPECT_GT(control_of("empty", ""), 0U);
+  std::filesystem::remove_all(parent);
 }
 
 TEST(LimitProbe, EachAbilityOfThisHostIsThereOrItsLackIsExplained) {
