@@ -22,10 +22,10 @@ class GpuCleaning {
               GangOutbox& out)
       : inventory_(inventory), grants_(grants), stuck_(stuck), hello_(hello), out_(out) {}
 
-  /// Those of `uuids` without a grant: an earlier life of this agent, or a stranger, may have left
-  /// something there.
+  /// For each of `uuids` without a grant: an earlier life of this agent, or a stranger, may have
+  /// left something there.
   void withhold_idle(Instant now, const std::vector<std::string>& uuids);
-  /// Those of grants whose ranks are gone since the last call: what they left is not known yet.
+  /// For GPUs of grants whose ranks are gone since the last call: what they left is not known yet.
   void withhold_ended(Instant now);
   /// No process is left under this token. True if it was an orphan's: it may have held its GPUs in
   /// a look that found no process on them.

@@ -110,10 +110,12 @@ void no_quorum(ClusterScript& script) {
 
 void state_diverges(ClusterScript& script) {
   script.settle();
+  script.submit(script.follower(), "k1", job_of(1, 40s));
+  script.until("a job runs", [&] { return script.is(1, JobState::kRunning); });
   const std::uint32_t host = script.follower();
   const auto seat = [&] { return &script.world().node(host).seat(); };
   script.say("an entry in the log of a voter is another while its agent is off");
-  const auto records = sim::with_wrong_entry(script.world().disk(host), "H100");
+  const auto records = sim::with_wrong_entry(script.world().disk(host), "run_ms");
   script.expect(records.has_value(), "there is such an entry");
   script.world().lose_raft(host, *records);
   script.world().start_agent(host);

@@ -132,7 +132,7 @@ constexpr std::array<JsonField, 300> kFields = {{
     {"headline", "string", "The answer in one sentence."},
     {"health", "string",
      "Judgement of the host: ok, suspect, masked or failed; null: not judged, or no single host "
-     "was asked."},
+     "answered."},
     {"health_since_ms", "ms",
      "Time since the host changed its judgement; null: the GPU is ok, or not judged."},
     {"health_why", "string", "Reason of the host's judgement, or null."},

@@ -7,6 +7,7 @@
 #include "agent/api/audit.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
+#include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"

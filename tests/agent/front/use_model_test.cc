@@ -126,7 +126,7 @@ TEST_F(GpusOfModel, EachSaysItsHolderAndWhatTheLogKnowsOfIt) {
   EXPECT_EQ(gpus().size(), 8U);
   EXPECT_EQ(gpu(1, 0).state, "healthy");
   EXPECT_EQ(gpu(1, 0).job, job);
-  EXPECT_EQ(gpu(1, 0).user, "alice");
+  EXPECT_EQ(gpu(1, 0).user, log.state.job(job)->spec.user);
   EXPECT_EQ(gpu(1, 0).token, token);
   EXPECT_EQ(gpu(1, 0).host_name, "host1");
   EXPECT_EQ(gpu(1, 1).state, "masked");

@@ -106,7 +106,7 @@ inline agent::QuorumInfo sample_quorum() {
   agent::QuorumInfo quorum;
   quorum.cluster = ClusterId::from_bytes(std::string(16, 'k'));
   quorum.role = "leader";
-  quorum.term = Term(3);
+  quorum.term = muster::Term(3);
   quorum.leader = host_id('a');
   quorum.leader_name = "a";
   quorum.commit = LogIndex(120);

@@ -32,8 +32,8 @@ TEST_F(GpuOrdersSent, AnOrderIsRepeatedUntilItIsAcknowledged) {
   ASSERT_EQ(told()[0].orders.size(), 1U);
   EXPECT_TRUE(told()[0].orders[0].is_mask);
   EXPECT_EQ(told()[0].orders[0].why, "fan");
-  pass(kGpuOrdersAgain * 2 + 100ms);
-  EXPECT_EQ(told().size(), 3U);
+  pass(kGpuOrdersAgain * 3 + 100ms);
+  EXPECT_EQ(told().size(), 3U) << "each wait is twice the one before";
   EXPECT_TRUE(messages.back().is_again);
   acknowledge(last_told());
   pass(1min);
