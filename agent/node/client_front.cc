@@ -194,8 +194,8 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
   }
   switch (row->answerer) {
     case Answerer::kAsked:
-      // Each login may ask it. A token that this host does not know hears that.
-      if (request.shows_token() && request.token.is_zero() &&
+      // A token that this host does not know hears that, whatever it asks.
+      if ((row->openness != Openness::kAll || (request.shows_token() && request.token.is_zero())) &&
           !lets_user(reach, question.asker, request)) {
         return Heard::kTaken;
       }

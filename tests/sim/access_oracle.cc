@@ -207,7 +207,7 @@ bool token_may(const AccessCell& cell, bool may_read, bool may_submit) {
 /// The named host has the answer itself.
 bool is_answered_by_each(Verb verb) {
   return verb == Verb::kEvents || verb == Verb::kStats || verb == Verb::kRecover ||
-         verb == Verb::kLeave;
+         verb == Verb::kLeave || verb == Verb::kGpuBoard;
 }
 
 }  // namespace

@@ -88,10 +88,12 @@ class ClusterTest : public testing::Test {
     const std::vector<HostId> voters = state_of_leader().voters;
     return std::find(voters.begin(), voters.end(), world_->id(host)) != voters.end();
   }
-  void submit(std::uint32_t host, std::uint32_t gpus, Duration run) {
+  void submit(std::uint32_t host, std::uint32_t gpus, Duration run,
+              std::vector<std::string> not_hosts = {}) {
     scheduler::JobSpec spec;
     spec.name = "test";
     spec.request.gpus = gpus;
+    spec.request.not_hosts = std::move(not_hosts);
     spec.command.argv = {"sim", "run_ms=" + std::to_string(to_ms(run))};
     spec.limits.hold = 30s;
     spec.limits.grace = 2s;
@@ -383,9 +385,10 @@ TEST_F(ClusterTest, AVoterThatLeavesIsReplacedSoon) {
 
 TEST_F(ClusterTest, WithTheLeaderKilledAnotherLeadsAndJobsGoOn) {
   boot_and_settle();
-  submit(3, 16, 20s);
-  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == 2; }, 10s));
   const std::uint32_t old = leader();
+  // A job that has ranks there would begin again elsewhere once its agent has been down for long.
+  submit(3, 16, 20s, {world_->id(old).hex()});
+  ASSERT_TRUE(world_->run_until_true([&] { return running_hosts() == 2; }, 10s));
   world_->kill_agent(old);
   ASSERT_TRUE(world_->run_until_true([&] { return has_leader(); }, 5s));
   EXPECT_NE(leader(), old);
