@@ -400,7 +400,6 @@ void GpuHealth::hear(Instant now, const health::HostFact& fact) {
   if (host_cause_rule(fact.cause).needs_boot || host_.erase(fact.cause) == 0) {
     return;
   }
-  is_record_due_ = true;
   out_.has_host_changed = true;
   if (host_.empty()) {
     out_.events.push_back({Severity::kInfo,
@@ -416,7 +415,8 @@ void GpuHealth::cordon(Instant now, HostCause cause, std::string why) {
     return;
   }
   at->second = {now, why, false};
-  is_record_due_ = true;
+  // The others are found again at each start: a disk that is read-only takes no record of that.
+  is_record_due_ = is_record_due_ || host_cause_rule(cause).needs_boot;
   out_.has_host_changed = true;
   out_.events.push_back(
       {Severity::kAlarm,
@@ -460,7 +460,12 @@ void GpuHealth::settle(Instant now) {
 }
 
 HealthRecord GpuHealth::record() const {
-  HealthRecord record{boot_id_, kernel_sequence_, {}, host_};
+  HealthRecord record{boot_id_, kernel_sequence_, {}, {}};
+  for (const auto& [cause, open] : host_) {
+    if (host_cause_rule(cause).needs_boot) {
+      record.host.emplace(cause, open);
+    }
+  }
   for (const auto& [uuid, gpu] : gpus_) {
     record.gpus[uuid] = {gpu.pci_id, gpu.facts.memory(), gpu.causes.open(), gpu.causes.needs()};
   }

@@ -235,10 +235,10 @@ void EventLoop::look_at_hardware() {
 /// Carries out what waited for programs of the site.
 void EventLoop::look_at_hooks() {
   parts_.hooks->on_time(boot_now());
-  for (const SupervisorCommand& each : parts_.hooks->take_commands()) {
+  for (const Prepare& each : parts_.hooks->take_commands()) {
     parts_.supervisors->carry_out(each);
   }
-  for (GangAgentInput& report : parts_.hooks->take_reports()) {
+  for (LaunchFailed& report : parts_.hooks->take_reports()) {
     step(SupervisorReport{std::move(report)});
   }
   for (gpus::Input& fact : parts_.hooks->take_facts()) {

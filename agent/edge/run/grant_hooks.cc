@@ -8,22 +8,29 @@
 namespace muster::agent {
 namespace {
 
-/// Names and uuids need no escapes. Other letters do not reach the programs.
-std::string plain(const std::string& text) {
-  std::string kept;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(kept), [](char letter) {
-    return isalnum(static_cast<unsigned char>(letter)) != 0 ||
-           std::string_view("-_.@+").find(letter) != std::string_view::npos;
-  });
-  return kept;
+/// As the inside of a JSON string. A program must not take one user for another, so no letter is
+/// left out.
+std::string escaped(const std::string& text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < ' ') {
+      out += std::string("\\u00") + kDigits[byte >> 4U] + kDigits[byte & 0xfU];
+      continue;
+    }
+    out += letter == '"' || letter == '\\' ? "\\" : "";
+    out += letter;
+  }
+  return out;
 }
 
 std::string json_of(HookKind kind, Token token, const GrantNote& note) {
   std::string json = R"({"hook":")" + std::string(word_of(kind)) + R"(","token":")" + token.text() +
-                     R"(","job":")" + text_of(note.job) + R"(","user":")" + plain(note.user) +
+                     R"(","job":")" + text_of(note.job) + R"(","user":")" + escaped(note.user) +
                      R"(","gpus":[)";
   for (std::size_t i = 0; i < note.gpus.size(); ++i) {
-    json += (i == 0 ? "\"" : ",\"") + plain(note.gpus[i]) + "\"";
+    json += (i == 0 ? "\"" : ",\"") + escaped(note.gpus[i]) + "\"";
   }
   return json + "]}";
 }
@@ -79,7 +86,7 @@ void GrantHooks::prepare(Instant now, const Prepare& command) {
   if (const Status written = notes_.write(command.token, run.note); !written) {
     run.prepare.reset();
     run.phase = Phase::kHeld;
-    reports_.emplace_back(LaunchFailed{command.token, written.error().text});
+    reports_.push_back(LaunchFailed{command.token, written.error().text});
     return;
   }
   advance(now);
@@ -135,17 +142,28 @@ bool GrantHooks::keeps(Instant now, const gpus::Command& command) {
 
 /// No rank of the grant is left, or none ever was.
 void GrantHooks::end(Instant now, Token token) {
+  std::erase_if(commands_, [&](const Prepare& command) { return command.token == token; });
+  std::erase_if(reports_, [&](const LaunchFailed& report) { return report.token == token; });
   const auto found = runs_.find(token);
   if (found == runs_.end() || found->second.phase >= Phase::kEpilogWaits) {
     return;
   }
   Run& run = found->second;
+  if (run.phase == Phase::kWaits) {
+    forget(found);  // Its prolog did not begin, and neither did a rank.
+    return;
+  }
   if (run.phase == Phase::kProlog) {
     hooks_.stop(HookKind::kProlog, token.text());
   }
   run.prepare.reset();
   run.phase = Phase::kEpilogWaits;
   advance(now);
+}
+
+void GrantHooks::forget(std::map<Token, Run>::iterator run) {
+  notes_.remove(run->first);
+  runs_.erase(run);
 }
 
 void GrantHooks::on_readable(Instant now, int fd) {
@@ -186,32 +204,40 @@ void GrantHooks::advance(Instant now) {
   } while (hear_results());
 }
 
+std::size_t GrantHooks::running(Phase phase) const {
+  return static_cast<std::size_t>(std::count_if(
+      runs_.begin(), runs_.end(), [&](const auto& entry) { return entry.second.phase == phase; }));
+}
+
+/// Prologs and epilogs have places of their own: grants that begin do not wait for all that ended.
 void GrantHooks::begin(Instant now) {
-  auto running =
-      static_cast<std::size_t>(std::count_if(runs_.begin(), runs_.end(), [](const auto& entry) {
-        return entry.second.phase == Phase::kProlog || entry.second.phase == Phase::kEpilog;
-      }));
+  std::size_t prologs = running(Phase::kProlog);
+  std::size_t epilogs = running(Phase::kEpilog);
+  const bool has_prolog = hooks_.has(HookKind::kProlog);
   for (auto& [token, run] : runs_) {
-    if (running >= kAtOnceMax) {
-      break;
-    }
-    if (run.phase == Phase::kEpilogWaits) {
+    if (run.phase == Phase::kEpilogWaits && epilogs < kAtOnceMax) {
       run.phase = Phase::kEpilog;
       start(now, HookKind::kEpilog, token, run);
-      ++running;
-    } else if (run.phase == Phase::kWaits && !waits_for_epilog(run)) {
-      run.phase = Phase::kProlog;
-      start(now, HookKind::kProlog, token, run);
-      ++running;
+      ++epilogs;
+    } else if (run.phase == Phase::kWaits && !waits_for_earlier(token, run)) {
+      if (!has_prolog) {
+        prolog_ended(token, run, "");
+      } else if (prologs < kAtOnceMax) {
+        run.phase = Phase::kProlog;
+        start(now, HookKind::kProlog, token, run);
+        ++prologs;
+      }
     }
   }
 }
 
-/// The programs behind a grant are done before those ahead of the next one on its GPUs begin.
-bool GrantHooks::waits_for_epilog(const Run& run) const {
-  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& entry) {
-    return entry.second.phase >= Phase::kEpilogWaits &&
-           share_any(entry.second.note.gpus, run.note.gpus);
+/// The programs behind a grant are done before those ahead of the next one on its GPUs begin, and
+/// before those of the next attempt of its job.
+bool GrantHooks::waits_for_earlier(Token token, const Run& run) const {
+  return std::any_of(runs_.begin(), runs_.lower_bound(token), [&](const auto& entry) {
+    const Run& earlier = entry.second;
+    return earlier.note.job == run.note.job ||
+           (earlier.phase >= Phase::kEpilogWaits && share_any(earlier.note.gpus, run.note.gpus));
   });
 }
 
@@ -241,7 +267,7 @@ bool GrantHooks::hear_results() {
       prolog_ended(token, found->second, std::move(result.failure));
     } else {
       epilog_ended(token, found->second, result.failure);
-      runs_.erase(found);
+      forget(found);
     }
   }
   return !results.empty();
@@ -250,22 +276,33 @@ bool GrantHooks::hear_results() {
 void GrantHooks::prolog_ended(Token token, Run& run, std::string failure) {
   run.phase = Phase::kHeld;
   if (failure.empty()) {
-    commands_.emplace_back(*std::move(run.prepare));
+    commands_.push_back(*std::move(run.prepare));
   } else {
-    reports_.emplace_back(LaunchFailed{token, std::move(failure), true});
+    reports_.push_back(LaunchFailed{token, std::move(failure), true});
   }
   run.prepare.reset();
 }
 
 void GrantHooks::epilog_ended(Token token, Run& run, const std::string& failure) {
-  notes_.remove(token);
   if (!failure.empty()) {
+    const std::string why = failure + " (job " + text_of(run.note.job) + ")";
     for (const std::string& uuid : run.note.gpus) {
-      facts_.emplace_back(health::Input(
-          health::EpilogFailed{uuid, failure + " (job " + text_of(run.note.job) + ")"}));
+      facts_.emplace_back(health::Input(health::EpilogFailed{uuid, why}));
     }
+    refuse_waiting(run.note.gpus, why);
   }
   tell(token, run, true);
+}
+
+/// Grants that wait for these GPUs do not get them.
+void GrantHooks::refuse_waiting(const std::vector<std::string>& gpus, const std::string& why) {
+  for (auto run = runs_.begin(); run != runs_.end();) {
+    const auto waiting = run++;
+    if (waiting->second.phase == Phase::kWaits && share_any(gpus, waiting->second.note.gpus)) {
+      reports_.push_back(LaunchFailed{waiting->first, "a GPU is out of use: " + why, true});
+      forget(waiting);
+    }
+  }
 }
 
 /// A GPU that is told again is watched from then on, and looked at again.
@@ -276,11 +313,11 @@ void GrantHooks::tell(Token token, const Run& run, bool is_over) {
   }
 }
 
-std::vector<SupervisorCommand> GrantHooks::take_commands() {
+std::vector<Prepare> GrantHooks::take_commands() {
   return std::exchange(commands_, {});
 }
 
-std::vector<GangAgentInput> GrantHooks::take_reports() {
+std::vector<LaunchFailed> GrantHooks::take_reports() {
   return std::exchange(reports_, {});
 }
 

@@ -6,10 +6,13 @@
 //
 // - A prolog that fails refuses the grant: the attempt ends, and the job leaves this host out.
 // - Each grant that was prepared, or whose prolog was begun, has one epilog, also if no rank ran.
+// One
+//   that still waited has none.
 //   An agent that starts again runs the epilogs that an earlier one owes; one that was cut off runs
 //   again. A prolog that was cut off does not: GangAgent aborts its grant.
-// - The results of a job do not wait for an epilog. Its GPUs do: no prolog and no look at them
-//   begins before. An epilog that fails takes them out of use.
+// - The results of a job do not wait for an epilog. Its GPUs do, and its next attempt here: no
+//   prolog, no rank and no look at them begins before. An epilog that fails takes the GPUs out of
+//   use, and refuses the grants that waited for them.
 // - Where the folders are empty nothing is kept.
 
 #include <map>
@@ -29,7 +32,8 @@ namespace muster::agent {
 
 class GrantHooks {
  public:
-  /// Grants whose programs run at once; the others wait. Below Hooks::kRunsMax.
+  /// Prologs that run at once, and as many epilogs; others wait. Both together: below
+  /// Hooks::kRunsMax.
   static constexpr std::size_t kAtOnceMax = 16;
   /// A GPU that waits for an epilog is told again after this: it shall not count as leaked.
   static constexpr Duration kTellAgain = std::chrono::seconds(20);
@@ -52,8 +56,8 @@ class GrantHooks {
   /// At once while there is something to take.
   Instant next_deadline() const;
 
-  std::vector<SupervisorCommand> take_commands();
-  std::vector<GangAgentInput> take_reports();
+  std::vector<Prepare> take_commands();
+  std::vector<LaunchFailed> take_reports();
   std::vector<gpus::Input> take_facts();
   std::vector<Event> take_events();
 
@@ -82,15 +86,18 @@ class GrantHooks {
   bool hear_results();
   void prolog_ended(Token token, Run& run, std::string failure);
   void epilog_ended(Token token, Run& run, const std::string& failure);
-  bool waits_for_epilog(const Run& run) const;
+  void refuse_waiting(const std::vector<std::string>& gpus, const std::string& why);
+  void forget(std::map<Token, Run>::iterator run);
+  std::size_t running(Phase phase) const;
+  bool waits_for_earlier(Token token, const Run& run) const;
   void tell(Token token, const Run& run, bool is_over);
   void start(Instant now, HookKind kind, Token token, const Run& run);
 
   Hooks hooks_;
   EpilogNotes notes_;
   std::map<Token, Run> runs_;
-  std::vector<SupervisorCommand> commands_;
-  std::vector<GangAgentInput> reports_;
+  std::vector<Prepare> commands_;
+  std::vector<LaunchFailed> reports_;
   std::vector<gpus::Input> facts_;
   std::vector<Event> events_;
 };

@@ -21,7 +21,9 @@ scheduler::HostTraits traits_of(const RunOptions& options, const AbilitySet& abi
   for (std::string& ability : held_by(options, abilities).labels()) {
     traits.labels.push_back(std::move(ability));
   }
-  if (Hooks(options.hardware.hooks).has(HookKind::kProlog)) {
+  // A grant waits for its own prologs, and for the epilogs of the one before it on its GPUs.
+  const Hooks hooks(options.hardware.hooks);
+  if (hooks.has(HookKind::kProlog) || hooks.has(HookKind::kEpilog)) {
     const auto limit = std::chrono::duration_cast<std::chrono::seconds>(Hooks::kGrantRunLimit);
     traits.labels.push_back("prolog=" + std::to_string(limit.count()));  // The leader waits longer.
   }

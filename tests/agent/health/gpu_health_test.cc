@@ -375,6 +375,20 @@ TEST(GpuHealth, FactsOfTheHost) {
   EXPECT_FALSE(desk.health.host().is_cordoned);
 }
 
+TEST(GpuHealth, AReadOnlyDiskIsNotToldToThatDisk) {
+  HealthDesk desk;
+  desk.look(desk_reading());
+  const auto cordoned = desk.say(health::HostFact{HostCause::kDiskReadOnly, "/data is read-only"});
+  EXPECT_TRUE(cordoned.has_host_changed);
+  EXPECT_FALSE(cordoned.record.has_value());
+  const auto over = desk.say(health::HostFact{HostCause::kDiskReadOnly, ""});
+  EXPECT_TRUE(over.has_host_changed);
+  EXPECT_FALSE(over.record.has_value());
+  const auto stuck = desk.say(health::HostFact{HostCause::kDriverStuck, "3 probers do not die"});
+  ASSERT_TRUE(stuck.record.has_value()) << "that one outlives a start of the agent";
+  EXPECT_TRUE(stuck.record->host.contains(HostCause::kDriverStuck));
+}
+
 TEST(GpuHealth, AnExchangedGpuIsForgottenWhenItIsWell) {
   HealthDesk desk;
   MachineReading other = desk_reading();

@@ -56,11 +56,11 @@ class GrantHooksGangTest : public GangAgentTest {
         }
       }
       hooks_->on_time(boot_now());
-      for (GangAgentInput& report : hooks_->take_reports()) {
+      for (LaunchFailed& report : hooks_->take_reports()) {
         give(std::move(report));
       }
-      for (const SupervisorCommand& command : hooks_->take_commands()) {
-        give(SupervisorPrepared{std::get<Prepare>(command).token, {}});
+      for (const Prepare& command : hooks_->take_commands()) {
+        give(SupervisorPrepared{command.token, {}});
       }
       sync();
     }

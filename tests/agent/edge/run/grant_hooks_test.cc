@@ -19,6 +19,7 @@ namespace {
 
 constexpr Token kFirst{1, 5};
 constexpr Token kSecond{1, 9};
+constexpr JobId kJob(7);
 
 class GrantHooksTest : public testing::Test {
  protected:
@@ -48,12 +49,14 @@ class GrantHooksTest : public testing::Test {
     return read_file(folder_ + "/" + name).value_or("");
   }
 
-  /// True if it is kept.
-  bool prepare(Token token, const std::string& gpu = "GPU-a") {
+  /// True if it is kept. Without `job` each grant has a job of its own, kFirst has kJob.
+  bool prepare(Token token, const std::string& gpu = "GPU-a", JobId job = JobId()) {
     scheduler::Member member;
     member.gpus = {{gpu, 0}};
-    return hooks_->keeps(boot_now(),
-                         Prepare{token, false, Duration(0), "an\"n", member, "", JobId(7)});
+    return hooks_->keeps(boot_now(), Prepare{token, false, Duration(0), "Änn \"x\\", member, "",
+                                             job != JobId()    ? job
+                                             : token == kFirst ? kJob
+                                                               : JobId(100 + token.index)});
   }
   bool look(const std::string& gpu = "GPU-a") {
     return hooks_->keeps(boot_now(), gpus::Command(gpus::CleanLook{gpu, kFirst}));
@@ -84,11 +87,10 @@ class GrantHooksTest : public testing::Test {
     return false;
   }
   void take() {
-    for (const SupervisorCommand& command : hooks_->take_commands()) {
-      prepared_.push_back(std::get<Prepare>(command).token);
+    for (const Prepare& command : hooks_->take_commands()) {
+      prepared_.push_back(command.token);
     }
-    for (const GangAgentInput& report : hooks_->take_reports()) {
-      const auto& failed = std::get<LaunchFailed>(report);
+    for (const LaunchFailed& failed : hooks_->take_reports()) {
       EXPECT_TRUE(failed.is_refusal);
       refusals_.push_back(failed.text);
     }
@@ -130,7 +132,7 @@ TEST_F(GrantHooksTest, ProgramsAreToldTheGrantBeforeAndBehindIt) {
   EXPECT_TRUE(prepare(kFirst)) << "the same again";
   ASSERT_TRUE(has_prepared());
   EXPECT_EQ(text_in("before"),
-            R"({"hook":"prolog","token":"1.5","job":"7","user":"ann","gpus":["GPU-a"]})"
+            R"({"hook":"prolog","token":"1.5","job":"7","user":"Änn \"x\\","gpus":["GPU-a"]})"
             "\n");
   EXPECT_FALSE(look()) << "no epilog is due yet";
   EXPECT_EQ(text_in("behind"), "");
@@ -138,7 +140,7 @@ TEST_F(GrantHooksTest, ProgramsAreToldTheGrantBeforeAndBehindIt) {
   EXPECT_TRUE(look());
   ASSERT_TRUE(run_until([&] { return !looks_.empty() && looks_.back().empty(); }));
   EXPECT_EQ(text_in("behind"),
-            R"({"hook":"epilog","token":"1.5","job":"7","user":"ann","gpus":["GPU-a"]})"
+            R"({"hook":"epilog","token":"1.5","job":"7","user":"Änn \"x\\","gpus":["GPU-a"]})"
             "\n");
   EXPECT_FALSE(look());
   hooks_->keeps(boot_now(), Forget{kFirst});
@@ -158,10 +160,13 @@ TEST_F(GrantHooksTest, APrologThatFailsRefusesTheGrantAndHasAnEpilog) {
 }
 
 TEST_F(GrantHooksTest, APrologThatHangsOrThatOthersMayWriteRefusesTheGrant) {
-  add("prolog/10-hang", "sleep 600 & wait");
+  add("prolog/10-hang", "sleep 600 & echo $! > " + folder_ + "/child; wait");
   EXPECT_TRUE(prepare(kFirst));
+  ASSERT_TRUE(run_until([&] { return !text_in("child").empty(); }));
   ASSERT_TRUE(run_until([&] { return !refusals_.empty(); }, Hooks::kGrantLimit));
   EXPECT_EQ(refusals_[0], "prolog 10-hang did not end in time");
+  const pid_t child = std::stoi(text_in("child"));
+  EXPECT_TRUE(run_until([&] { return kill(child, 0) != 0; })) << "killed with its parent";
   refusals_.clear();
   add("prolog/10-hang", "exit 0", 0777);
   EXPECT_TRUE(prepare(kSecond, "GPU-b"));
@@ -196,9 +201,51 @@ TEST_F(GrantHooksTest, AGpuWaitsForTheEpilogAndIsTakenOutIfItFails) {
   EXPECT_TRUE(prepare(kSecond)) << "the next grant on it waits, too";
   EXPECT_EQ(prepared_.size(), 1U);
   std::ofstream(folder_ + "/go") << "";
-  ASSERT_TRUE(run_until([&] { return looks_.back().empty() && prepared_.size() == 2; }));
+  ASSERT_TRUE(run_until([&] { return looks_.back().empty() && !refusals_.empty(); }));
   ASSERT_EQ(failures_.size(), 1U);
   EXPECT_EQ(failures_[0], "epilog 10-wipe: dirty (job 7)");
+  EXPECT_EQ(refusals_[0], "a GPU is out of use: epilog 10-wipe: dirty (job 7)");
+  EXPECT_EQ(prepared_.size(), 1U);
+}
+
+TEST_F(GrantHooksTest, AGrantWaitsForTheEpilogOnItsGpuAndForTheAttemptBeforeIt) {
+  add("epilog/10-wipe", "while [ ! -e " + folder_ + "/go ]; do sleep 0.02; done");
+  EXPECT_TRUE(prepare(kFirst));
+  ASSERT_TRUE(has_prepared());
+  ranks_end(kFirst);
+  EXPECT_TRUE(prepare({1, 10}));
+  EXPECT_TRUE(prepare({1, 11}, "GPU-b", kJob));
+  EXPECT_TRUE(prepare({1, 12}, "GPU-c"));
+  ASSERT_TRUE(run_until([&] { return prepared_.size() == 2; }));
+  EXPECT_EQ(prepared_[1], (Token{1, 12})) << "neither its GPU nor its job waits for the epilog";
+  std::ofstream(folder_ + "/go") << "";
+  ASSERT_TRUE(run_until([&] { return prepared_.size() == 4; }));
+}
+
+TEST_F(GrantHooksTest, AGrantThatEndsWhileItWaitsHasNoEpilog) {
+  add("epilog/10-wipe",
+      "cat >> " + folder_ + "/behind; while [ ! -e " + folder_ + "/go ]; do sleep 0.02; done");
+  EXPECT_TRUE(prepare(kFirst));
+  ASSERT_TRUE(has_prepared());
+  ranks_end(kFirst);
+  for (std::uint64_t i = 0; i < 40; ++i) {  // Each is aborted before its turn.
+    EXPECT_TRUE(prepare({1, 10 + i}));
+    EXPECT_FALSE(hooks_->keeps(boot_now(), Forget{{1, 10 + i}}));
+  }
+  std::ofstream(folder_ + "/go") << "";
+  EXPECT_TRUE(look());
+  ASSERT_TRUE(run_until([&] { return !look(); }));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ + "/epilogs"));
+  EXPECT_EQ(text_in("behind").find("1.10"), std::string::npos);
+  EXPECT_EQ(prepared_.size(), 1U);
+}
+
+TEST_F(GrantHooksTest, AGrantThatIsForgottenIsNotPrepared) {
+  add_note("epilog/10-note", "behind");
+  EXPECT_TRUE(prepare(kFirst));
+  EXPECT_FALSE(hooks_->keeps(boot_now(), Forget{kFirst}));
+  EXPECT_TRUE(hooks_->take_commands().empty());
+  ASSERT_TRUE(run_until([&] { return !text_in("behind").empty(); }));
 }
 
 TEST_F(GrantHooksTest, AnotherLifeOfTheAgentRunsTheEpilogsThatAreOwed) {
