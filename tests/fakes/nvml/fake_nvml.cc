@@ -212,19 +212,27 @@ std::vector<Process> processes_of(const Values& gpu, bool with_dead) {
 
 /// Memory of processes. That of dead ones stays `free_late_ms` longer; for ever if that is -1.
 unsigned long long held_bytes(const Values& gpu) {
-  static std::map<unsigned, long long> seen_dead;
+  // By GPU. Those that are listed no more are forgotten, for the kernel gives their numbers again.
+  static std::map<std::string, std::map<unsigned, long long>> seen_dead;
+  const std::string* uuid = text(gpu, "uuid");
+  std::map<unsigned, long long>& before = seen_dead[uuid == nullptr ? "" : *uuid];
+  std::map<unsigned, long long> dead;
   const std::string* late = text(gpu, "free_late_ms");
   const long long late_ms = late == nullptr ? 0 : std::atoll(late->c_str());
   unsigned long long held = 0;
   for (const Process& process : processes_of(gpu, true)) {
     const bool is_dead = !is_set(gpu, "ghosts") && !lives(process.pid);
-    const long long since =
-        is_dead ? seen_dead.try_emplace(process.pid, now_ms()).first->second : 0;
+    const auto earlier = before.find(process.pid);
+    const long long since = earlier == before.end() ? now_ms() : earlier->second;
+    if (is_dead) {
+      dead.emplace(process.pid, since);
+    }
     if (process.used_bytes != kNotAvailable &&
         (!is_dead || late_ms < 0 || now_ms() - since < late_ms)) {
       held += process.used_bytes;
     }
   }
+  before = std::move(dead);
   return held;
 }
 
