@@ -19,6 +19,8 @@ from careless import BASE_PORT, LeftOut, expect, run_agent, start_job, stop, sub
 from lab import MUSTER, Failure, Lab, descendants_of, wait_for  # noqa: E402
 from noise import make_noise  # noqa: E402
 
+NOISE_ROUNDS_MAX = 10
+
 # Agents that refuse to start.
 
 def port_in_use(agent):
@@ -438,8 +440,13 @@ def noisy_peers(agent):
         nonlocal most
         most = max(most, resident())
 
-    sent = make_noise(("127.0.0.1", agent.port), 40, 3, look)
-    if sent["bytes"] < 100e6 or sent["dials"] < 80:
+    sent = {"bytes": 0, "dials": 0}
+    for _ in range(NOISE_ROUNDS_MAX):  # A busy machine makes less of it in the same time.
+        for key, more in make_noise(("127.0.0.1", agent.port), 40, 3, look).items():
+            sent[key] = sent.get(key, 0) + more
+        if sent["bytes"] >= 100e6 and sent["dials"] >= 80:
+            break
+    else:
         raise Failure(f"the peers made no noise or were not cut off: {sent}")
     if most - before > 64:
         raise Failure(f"it grew from {before:.0f} to {most:.0f} MB")
