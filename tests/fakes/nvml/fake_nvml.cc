@@ -212,7 +212,7 @@ std::vector<Process> processes_of(const Values& gpu, bool with_dead) {
 
 /// Memory of processes. That of dead ones stays `free_late_ms` longer; for ever if that is -1.
 unsigned long long held_bytes(const Values& gpu) {
-  // By GPU. Those that are listed no more are forgotten, for the kernel gives their numbers again.
+  // By GPU. One that is not listed any more is forgotten, for the kernel gives its number again.
   static std::map<std::string, std::map<unsigned, long long>> seen_dead;
   const std::string* uuid = text(gpu, "uuid");
   std::map<unsigned, long long>& before = seen_dead[uuid == nullptr ? "" : *uuid];
