@@ -74,7 +74,8 @@ HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
 std::string text_of(const RankResult& result) {
   constexpr std::int32_t kKillSignal = 9;
   const bool is_strange_kill = result.kind == RankResult::Kind::kSignalled &&
-                               result.code == kKillSignal && !result.signalled_by_us;
+                               result.code == kKillSignal && !result.signalled_by_us &&
+                               result.detail.empty();  // Else it says the cause.
   const std::string ours = result.signalled_by_us ? " (stopped by Muster)"
                            : is_strange_kill      ? " (not sent by Muster: memory may have run out)"
                                                   : "";

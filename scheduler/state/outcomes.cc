@@ -162,7 +162,7 @@ void fail_or_retry(Step& step, Job& job, const Attempt& attempt) {
                         : signalled ? " died of signal "
                                     : " exited ") +
                        (not_started ? failure->detail : std::to_string(failure->code)) +
-                       (signalled && failure->code == kKillSignal
+                       (signalled && failure->code == kKillSignal && failure->detail.empty()
                             ? ", which Muster did not send: memory may have run out"
                             : "");
   ++job.life.failures.count;

@@ -110,6 +110,25 @@ TEST_F(GangOfTwo, APlainFailureIsClassedWhenTheWaitIsOver) {
   EXPECT_EQ(job(id).life.state, JobState::kFailed) << "a verdict after the wait changes nothing";
 }
 
+TEST(Reasons, AKillThatItsHostExplainsIsNotGuessedAt) {
+  Log log;
+  log.apply(registration(1, 4));
+  for (const std::string detail : {"", "out of memory: 71M of 64M"}) {
+    const JobId id = log.submit(1);
+    const Member alone = member_of(1, 0, 1);
+    const Token token = log.run(id, {alone});
+    std::vector<RankResult> results = results_of(alone, 9);
+    results[0].kind = RankResult::Kind::kSignalled;
+    results[0].detail = detail;
+    log.apply(entry::Finish{token, alone.host, alone.start, results, true});
+    log.apply(entry::Stop{token, Cause::kRankFailed});
+    EXPECT_EQ(log.state.job(id)->life.reason,
+              detail.empty()
+                  ? "rank 0 died of signal 9, which Muster did not send: memory may have run out"
+                  : "rank 0 died of signal 9");
+  }
+}
+
 TEST_F(GangOfTwo, AVerdictTakenBackBeforeTheFailureIsClassedCounts) {
   log.apply(registration(3, 4));
   const Member third = member_of(3, 0, 1, 2);
