@@ -46,7 +46,7 @@ E entry_of(std::string bytes) {
   return std::get<E>(decode_entry(std::move(bytes)).value().entry);
 }
 
-/// Without the limits of changes a second: time of clocks stands still here.
+/// Without limits of changes a second: the clock of this bench stands still.
 SchedulerConfig unhurried() {
   SchedulerConfig config;
   config.changes.of_user.burst = std::numeric_limits<std::int32_t>::max();
