@@ -9,12 +9,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/grant_load.h"
+#include "bench/led_core.h"
 #include "gossip/base/rng.h"
 #include "scheduler/leader/scheduler.h"
 
@@ -46,25 +46,16 @@ E entry_of(std::string bytes) {
   return std::get<E>(decode_entry(std::move(bytes)).value().entry);
 }
 
-/// Without limits of changes a second: the clock of this bench stands still.
-SchedulerConfig unhurried() {
-  SchedulerConfig config;
-  config.changes.of_user.burst = std::numeric_limits<std::int32_t>::max();
-  config.changes.of_all.burst = std::numeric_limits<std::int32_t>::max();
-  return config;
-}
-
 class Core {
  public:
-  Core() : scheduler_(unhurried(), State(), now_), rng_(1) {
+  Core() : rng_(1) {
     GrantLoad hosts(kAllGpus);
     for (std::uint32_t host = 0; host < kHosts; ++host) {
       auto fact = entry_of<entry::Register>(*hosts.next_host());
       fact.gpu_type = std::string(1, static_cast<char>('A' + host / kHostsARack % 3));
-      apply(encode(fact));
+      led_.apply(encode(fact));
     }
-    scheduler_.step(now_, input::LeadershipChanged{true, true});
-    settle();
+    led_.lead();
   }
 
   /// The GPUs asked for, and how long the submit took until its Decide was applied.
@@ -84,15 +75,15 @@ class Core {
     const std::uint32_t gpus = spec.request.gpus;
     std::string key = plain_.key + std::to_string(submits_);
     const Clock::time_point begin = Clock::now();
-    scheduler_.step(now_, input::ClientSubmit{submits_, std::move(key), std::move(spec), "alice"});
-    settle();
+    led_.submit(submits_, std::move(key), std::move(spec));
+    led_.settle();
     return {gpus, us_since(begin)};
   }
 
   /// Attempts decided since the last call become ready and start.
   void start_all() {
-    for (const Token& token : std::exchange(decided_, {})) {
-      const Attempt* attempt = scheduler_.state().attempt(token);
+    for (const Token& token : led_.take_decided()) {
+      const Attempt* attempt = led_.state().attempt(token);
       std::vector<Member> members;
       std::uint32_t gpus = 0;
       for (const MemberRecord& record : attempt->members) {
@@ -100,9 +91,9 @@ class Core {
         gpus += static_cast<std::uint32_t>(record.member.gpus.size());
       }
       for (const Member& member : members) {
-        apply(encode(entry::Ready{token, member.host, member.start, {}}));
+        led_.apply(encode(entry::Ready{token, member.host, member.start, {}}));
       }
-      settle();
+      led_.settle();
       used_ += gpus;
       running_.push_back({token, std::move(members), gpus});
     }
@@ -110,18 +101,18 @@ class Core {
 
   /// The bytes of its entry, its bytes in the snapshot, and how long it took.
   std::pair<std::size_t, double> submit_array(std::uint32_t tasks) {
-    const std::size_t before = scheduler_.state().encode().size();
+    const std::size_t before = led_.state().encode().size();
     JobSpec spec = plain_.spec;
     spec.request.gpus = 1;
     spec.array = ArrayRange{0, tasks - 1, 0};
     const Clock::time_point begin = Clock::now();
-    scheduler_.step(now_, input::ClientSubmit{++submits_, "array", std::move(spec), "alice"});
-    Scheduler::Output output = scheduler_.take_output();
-    const std::size_t logged = output.proposals.at(0).size();
-    apply(std::move(output.proposals.at(0)));
-    settle();
+    led_.submit(++submits_, "array", std::move(spec));
+    std::string entry = std::move(led_.take_proposals().at(0));
+    const std::size_t logged = entry.size();
+    led_.apply(std::move(entry));
+    led_.settle();
     const double us = us_since(begin);
-    return {logged + scheduler_.state().encode().size() - before, us};
+    return {logged + led_.state().encode().size() - before, us};
   }
   /// Submits jobs with small specs, so that as many wait as the limits allow.
   void say_little() {
@@ -151,16 +142,16 @@ class Core {
         result.rank = member.first_rank + i;
         fact.results.push_back(result);
       }
-      apply(encode(fact));
+      led_.apply(encode(fact));
     }
-    settle();
+    led_.settle();
   }
 
   double load() const { return static_cast<double>(used_) / kAllGpus; }
   std::size_t running() const { return running_.size(); }
-  std::size_t pending() const { return scheduler_.queue().size(); }
-  std::uint64_t entries() const { return index_.value(); }
-  std::uint64_t tried() const { return scheduler_.capacity().tried(); }
+  std::size_t pending() const { return led_.scheduler().state().pending(); }
+  std::uint64_t entries() const { return led_.entries(); }
+  std::uint64_t tried() const { return led_.scheduler().capacity().tried(); }
 
  private:
   struct Running {
@@ -169,33 +160,10 @@ class Core {
     std::uint32_t gpus = 0;
   };
 
-  void apply(std::string bytes) {
-    index_ = index_.next();
-    const std::size_t live = scheduler_.state().live().size();
-    scheduler_.step(now_, input::Applied{index_, std::move(bytes)});
-    hash_ = mix64(hash_ ^ scheduler_.state().last_outcome());
-    if (scheduler_.state().live().size() > live) {
-      decided_.push_back(Token{scheduler_.state().epoch(), index_.value()});
-    }
-  }
-  /// Applies proposed entries until there are no more.
-  void settle() {
-    for (Scheduler::Output output = scheduler_.take_output(); !output.proposals.empty();
-         output = scheduler_.take_output()) {
-      for (std::string& bytes : output.proposals) {
-        apply(std::move(bytes));
-      }
-    }
-  }
-
-  Instant now_{std::chrono::hours(1)};
-  Scheduler scheduler_;
+  LedCore led_;
   Rng rng_;
-  LogIndex index_;
-  std::uint64_t hash_ = 0;
   std::uint64_t submits_ = 0;
   entry::Submit plain_ = entry_of<entry::Submit>(GrantLoad::submit(0));
-  std::vector<Token> decided_;
   std::vector<Running> running_;
   std::uint32_t used_ = 0;
 };
