@@ -98,9 +98,10 @@ std::string ticket_arguments_of(Verb verb, const Stage& stage) {
                                    : agent::encode_payload(agent::TicketRef{stage.ticket});
 }
 
-/// Of the verbs by which an operator orders something about a host or its GPUs.
+/// Of the verbs by which an operator orders something about a host, its GPUs or the queues.
 std::string host_order_of(Verb verb, HostId host) {
   return verb == Verb::kLeave        ? agent::encode_payload(agent::LeaveArgs{true})
+         : verb == Verb::kSetQueues  ? agent::encode_payload(agent::SetQueuesArgs())
          : verb == Verb::kFence      ? agent::encode_payload(agent::FenceArgs{host})
          : verb == Verb::kDrain      ? agent::encode_payload(agent::DrainArgs{host, "stranger"})
          : verb == Verb::kRotateKeys ? agent::encode_payload(agent::RotateArgs{{}, true})
@@ -109,10 +110,15 @@ std::string host_order_of(Verb verb, HostId host) {
              : agent::encode_payload(agent::GpuOrderArgs{host, "GPU-0", "stranger"});
 }
 
+std::string job_arguments_of(Verb verb, JobId job) {
+  return verb == Verb::kRequeue ? agent::encode_payload(agent::RequeueArgs{job})
+         : verb == Verb::kEdit  ? agent::encode_payload(agent::EditArgs{job, 9})
+                                : agent::encode_payload(agent::JobRef{job});
+}
+
 /// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
-  const JobId job(1);
   switch (verb) {
     case Verb::kSubmit:
     case Verb::kDryRun:
@@ -123,8 +129,6 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return agent::encode_payload(agent::QuorumWish{agent::QuorumAction::kRemove, host});
     case Verb::kRecover:
       return agent::encode_payload(agent::RecoverArgs{});
-    case Verb::kRequeue:
-      return agent::encode_payload(agent::RequeueArgs{job});
     case Verb::kLeave:
     case Verb::kFence:
     case Verb::kDrain:
@@ -132,9 +136,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kSetHost:
     case Verb::kMaskGpu:
     case Verb::kUnmaskGpu:
+    case Verb::kSetQueues:
       return host_order_of(verb, host);
-    case Verb::kEdit:
-      return agent::encode_payload(agent::EditArgs{job, 9});
     case Verb::kFound:
     case Verb::kEnter:
       return entering(verb);
@@ -160,7 +163,9 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kWhy:
     case Verb::kSuspend:
     case Verb::kResume:
-      return agent::encode_payload(agent::JobRef{job});
+    case Verb::kRequeue:
+    case Verb::kEdit:
+      return job_arguments_of(verb, JobId(1));
     case Verb::kVersion:
     case Verb::kHosts:
     case Verb::kQuorum:
@@ -176,6 +181,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kAudit:
     case Verb::kGpus:
     case Verb::kGpuBoard:
+    case Verb::kQueues:
+    case Verb::kShares:
       break;
   }
   return "";

@@ -69,12 +69,22 @@ struct JobSummary {
   std::uint64_t tasks_completed = 0;
   std::uint64_t tasks_failed = 0;
   std::uint64_t tasks_cancelled = 0;  ///< Includes tasks that were cancelled before they began.
+  std::string queue{};                ///< The path of its queue; "" = it names no queue.
+  std::string tier{};                 ///< scheduler::text_of(Tier); "" = it has no tier.
   bool operator==(const JobSummary&) const = default;
 };
 
+/// Changes of a job; the rest stays.
 struct EditArgs {
   JobId job;
-  std::int64_t priority = 0;
+  std::int64_t priority = 0;  ///< Not looked at if `keeps_priority`.
+  // Older clients do not send the fields below.
+  bool keeps_priority = false;
+  std::string queue{};                            ///< "" = it stays in its queue.
+  scheduler::Tier tier = scheduler::Tier::kNone;  ///< kNone = it keeps its tier.
+  std::uint64_t time_limit_ms = 0;                ///< 0 = it keeps its limit.
+  bool has_no_limit = false;  ///< The job loses its limit, whatever `time_limit_ms` says.
+  bool adds_time = false;     ///< `time_limit_ms` is added to the limit in force.
   bool operator==(const EditArgs&) const = default;
 };
 
@@ -257,6 +267,13 @@ struct WhyInfo {
   // Set by a dry run of a job that would start now.
   std::vector<WhyPlace> places{};  ///< The first hosts it would get, in the order of ranks.
   std::uint64_t places_more = 0;   ///< Further hosts.
+  std::string queue{};             ///< As JobSummary::queue.
+  std::string tier{};              ///< As JobSummary::tier.
+  /// The queue whose max keeps the job out: its own, or one above it; "" = no queue does.
+  std::string full_queue{};
+  std::string full_text{};  ///< That max in words: "64 H100", "16 GPUs"; "" without such a queue.
+  /// Jobs of other queues and users that wait for a pool of it: by their shares they may go first.
+  std::uint64_t others_wait = 0;
   bool operator==(const WhyInfo&) const = default;
 };
 

@@ -253,7 +253,8 @@ void fields(A& a, GpuBoard& v) {
 }
 template <class A>
 void fields(A& a, EditArgs& v) {
-  a(v.job, v.priority);
+  a(v.job, v.priority, trailing(v.keeps_priority), trailing(v.queue), trailing(v.tier),
+    trailing(v.time_limit_ms), trailing(v.has_no_limit), trailing(v.adds_time));
 }
 template <class A>
 void fields(A& a, UsageQuery& v) {
@@ -282,7 +283,8 @@ void fields(A& a, JobSummary& v) {
     v.hosts, trailing(v.submit_unix_ms), trailing(v.start_unix_ms), trailing(v.end_unix_ms),
     trailing(v.age_ms), trailing(v.run_ms), trailing(v.gpu_ms), trailing(v.is_doubtful),
     trailing(v.reason), trailing(v.ranks), trailing(v.tasks), trailing(v.tasks_running),
-    trailing(v.tasks_completed), trailing(v.tasks_failed), trailing(v.tasks_cancelled));
+    trailing(v.tasks_completed), trailing(v.tasks_failed), trailing(v.tasks_cancelled),
+    trailing(v.queue), trailing(v.tier));
 }
 template <class A>
 void fields(A& a, JobList& v) {
@@ -352,7 +354,9 @@ void fields(A& a, WhyInfo& v) {
   a(v.job, v.state, v.headline, v.wanted, v.free, v.lacking, v.ahead, v.holders, v.would_start,
     v.fits_now, trailing(v.ahead_count), trailing(v.left_out), trailing(v.withheld),
     trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm), v.has_gpus, v.open_hosts,
-    v.filters, v.largest, v.would_fit, trailing(v.places), trailing(v.places_more));
+    v.filters, v.largest, v.would_fit, trailing(v.places), trailing(v.places_more),
+    trailing(v.queue), trailing(v.tier), trailing(v.full_queue), trailing(v.full_text),
+    trailing(v.others_wait));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {
@@ -383,10 +387,19 @@ class Writer {
   void write(const std::string& value) { out_.bytes(value); }
   void write(Wish value) { out_.u64(static_cast<std::uint64_t>(value)); }
   void write(QuorumAction value) { out_.u64(static_cast<std::uint64_t>(value)); }
+  void write(scheduler::Tier value) { out_.u64(static_cast<std::uint64_t>(value)); }
   void write(const Token& value) { out_.array(2).token(value); }
   void write(const scheduler::JobSpec& value) { scheduler::write(out_, value); }
   void write(const scheduler::DirectoryChange& value) { scheduler::write(out_, value); }
   void write(const gossip::SshKeyLine& value) { scheduler::write(out_, value); }
+  void write(const scheduler::QueueTree& value) { scheduler::write(out_, value); }
+  void write(const scheduler::QueueMove& value) { scheduler::write(out_, value); }
+  void write(const scheduler::QueueAmounts& values) {
+    out_.array(2 * values.size());
+    for (const auto& [key, amount] : values) {
+      out_.bytes(key).u64(amount);
+    }
+  }
   template <class T>
   void write(Trailing<T> value) {
     write(value.value);
@@ -428,17 +441,26 @@ class Loader {
   void read(std::int64_t& value) { value = in_.i64(); }
   void read(bool& value) { value = in_.boolean(); }
   void read(std::string& value) { value = std::string(in_.bytes()); }
-  void read(Wish& value) {
-    value = static_cast<Wish>(in_.u64_at_most(static_cast<std::uint64_t>(Wish::kYes)));
+  template <class T>
+  void read_up_to(T last, T& value) {
+    value = static_cast<T>(in_.u64_at_most(static_cast<std::uint64_t>(last)));
   }
-  void read(QuorumAction& value) {
-    constexpr auto kLast = static_cast<std::uint64_t>(QuorumAction::kTransfer);
-    value = static_cast<QuorumAction>(in_.u64_at_most(kLast));
-  }
+  void read(Wish& value) { read_up_to(Wish::kYes, value); }
+  void read(QuorumAction& value) { read_up_to(QuorumAction::kTransfer, value); }
+  void read(scheduler::Tier& value) { read_up_to(scheduler::kTierLast, value); }
   void read(Token& value) { value = in_.array().token(); }
   void read(scheduler::JobSpec& value) { value = scheduler::read_job_spec(in_); }
   void read(scheduler::DirectoryChange& value) { value = scheduler::read_directory_change(in_); }
   void read(gossip::SshKeyLine& value) { value = scheduler::read_key_line(in_); }
+  void read(scheduler::QueueTree& value) { value = scheduler::read_queue_tree(in_); }
+  void read(scheduler::QueueMove& value) { value = scheduler::read_queue_move(in_); }
+  void read(scheduler::QueueAmounts& values) {
+    Reader inner = in_.array();
+    while (inner.ok() && inner.left() > 0) {
+      std::string key(inner.bytes());
+      values[std::move(key)] = inner.u64();
+    }
+  }
   template <class T>
   void read(Trailing<T> value) {
     if (in_.left() > 0) {
@@ -559,6 +581,11 @@ MUSTER_PAYLOAD(TokenArgs);
 MUSTER_PAYLOAD(TokenRef);
 MUSTER_PAYLOAD(TokensQuery);
 MUSTER_PAYLOAD(TokenList);
+MUSTER_PAYLOAD(QueueList);
+MUSTER_PAYLOAD(SetQueuesArgs);
+MUSTER_PAYLOAD(SharesQuery);
+MUSTER_PAYLOAD(ShareList);
+MUSTER_PAYLOAD(RetryAfter);
 // Elements of lists: a node measures them before it sends the list.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);

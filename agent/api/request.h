@@ -76,6 +76,9 @@ enum class Verb : std::uint8_t {
   kGpuBoard = 58,    ///< -> GpuBoard: the GPUs of that host as it sees them
   kMaskGpu = 59,     ///< GpuOrderArgs -> nothing
   kUnmaskGpu = 60,   ///< GpuOrderArgs -> nothing
+  kQueues = 61,      ///< -> QueueList: the tree of queues, and what they hold
+  kSetQueues = 62,   ///< SetQueuesArgs -> nothing
+  kShares = 63,      ///< SharesQuery, or nothing for all queues -> ShareList
 };
 
 /// The number is the exit code of the CLI.

@@ -1,8 +1,9 @@
 #pragma once
-// The fields of the structs in users.h, in the order of the wire. Part of payload.cc, which has
-// those of all others: each struct has one list of fields for both directions, and `a` is a Writer
-// or a Loader.
+// The fields of the structs in users.h and queues.h, in the order of the wire. Part of payload.cc,
+// which has those of all others: each struct has one list of fields for both directions, and `a` is
+// a Writer or a Loader.
 
+#include "agent/api/queues.h"
 #include "agent/api/users.h"
 
 namespace muster::agent {
@@ -79,6 +80,39 @@ void fields(A& a, DirectoryArgs& v) {
 template <class A>
 void fields(A& a, ResetAdminArgs& v) {
   a(v.admin, v.key);
+}
+template <class A>
+void fields(A& a, PoolUse& v) {
+  a(v.pool, v.held, v.is_owed);
+}
+template <class A>
+void fields(A& a, QueueUse& v) {
+  a(v.path, v.is_leaf, v.pools, v.pending, v.running, v.longest_wait_ms);
+}
+template <class A>
+void fields(A& a, QueueList& v) {
+  a(v.version, v.tree, v.uses, v.fleet);
+}
+template <class A>
+void fields(A& a, SetQueuesArgs& v) {
+  a(v.expected, v.tree, v.moves);
+}
+template <class A>
+void fields(A& a, SharesQuery& v) {
+  a(v.path);
+}
+template <class A>
+void fields(A& a, ShareInfo& v) {
+  a(v.path, v.user, v.pool, v.pool_name, v.held, v.pool_held, v.pool_size, v.part, v.weight,
+    v.weights, v.mean_permille, v.credit_permille, v.pending, v.is_owed, v.is_next, v.at_max);
+}
+template <class A>
+void fields(A& a, ShareList& v) {
+  a(v.half_life_ms, v.shares);
+}
+template <class A>
+void fields(A& a, RetryAfter& v) {
+  a(v.ms);
 }
 
 }  // namespace muster::agent

@@ -15,6 +15,7 @@
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
 #include "agent/api/payload.h"
+#include "agent/api/queues.h"
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "agent/api/users.h"
@@ -200,6 +201,11 @@ inline constexpr VerbRow kTable[] = {
      takes<GpuOrderArgs>},
     {kUnmaskGpu, "unmask_gpu", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
      takes<GpuOrderArgs>},
+    {kQueues, "queues", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee, takes_nothing},
+    {kSetQueues, "set_queues", kLeader, kChanges, kOrder, kMembers, kVouched, kMayOperate,
+     takes<SetQueuesArgs>},
+    {kShares, "shares", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee,
+     may_take<SharesQuery>},
 };
 
 }  // namespace verbs

@@ -72,8 +72,10 @@ AccessObject token_object(const scheduler::Directory& directory, const Request& 
 AccessObject edit_object(const scheduler::State& state, const Request& request) {
   const auto edit = arguments_of<EditArgs>(request);
   AccessObject object = job_object(state, edit.job);
-  object.priority =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(edit.priority, INT32_MIN, INT32_MAX));
+  if (!edit.keeps_priority) {
+    object.priority =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(edit.priority, INT32_MIN, INT32_MAX));
+  }
   return object;
 }
 
@@ -107,8 +109,12 @@ std::string why_denied(const KnownRights& rights, const scheduler::State& state,
       if (!is_known(state, job)) {
         return "";  // The log says that there is no such job.
       }
-      return ask(row->right, row->right == Right::kMayPrioritise ? edit_object(state, request)
-                                                                 : job_object(state, job));
+      if (row->right != Right::kMayPrioritise) {
+        return ask(row->right, job_object(state, job));
+      }
+      // As the gate of the log asks for an Edit.
+      const bool keeps = arguments_of<EditArgs>(request).keeps_priority;
+      return ask(keeps ? Right::kMayOrderJobs : row->right, edit_object(state, request));
     }
     case Right::kMaySeeJobs: {
       // A question about all jobs may have no arguments.

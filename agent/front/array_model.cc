@@ -80,6 +80,8 @@ JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArr
     summary.gpu_type += (summary.gpu_type.empty() ? "" : "|") + type;
   }
   summary.priority = array.priority;
+  summary.queue = spec.queue;
+  summary.tier = scheduler::text_of(spec.tier);
   summary.exit_code = array.state() == scheduler::JobState::kFailed      ? 1
                       : array.state() == scheduler::JobState::kCancelled ? scheduler::kExitCancelled
                                                                          : 0;

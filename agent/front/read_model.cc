@@ -185,23 +185,14 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
   return info;
 }
 
-/// The reasons, as far as the queue alone knows them, for which the jobs of a range of numbers
-/// wait. Walks the queue once.
+/// The reasons, as far as the queues alone know them, for which the jobs of a range of numbers
+/// wait. Walks the queues once.
 class Waits {
  public:
   Waits(const JobsKnown& known, JobId first, JobId last)
       : capacity_(known.capacity), short_hosts_(short_hosts_text(known.state)) {
-    for (const scheduler::QueueKey& key : known.queue) {
-      const scheduler::Job& job = *known.state.job(key.job);
-      const std::uint32_t live = live_for(job);
-      const bool is_aside = live < job.spec.request.units();
-      if (first <= key.job && key.job <= last) {
-        texts_[key.job] =
-            is_aside      ? need_text(job, live) + short_hosts_ + left_out_text(job)
-            : ahead_ == 0 ? first_text(job.spec.request) + short_hosts_ + left_out_text(job)
-                          : "behind " + std::to_string(ahead_) + (ahead_ == 1 ? " job" : " jobs");
-      }
-      ahead_ += is_aside ? 0 : 1;
+    for (const auto& [leaf, queue] : known.queue) {
+      walk(known.state, leaf, queue, first, last);
     }
   }
   std::string text(JobId job) const {
@@ -230,8 +221,31 @@ class Waits {
   static std::string what(const scheduler::Request& request) {
     return request.gpus != 0 ? "GPUs" : "CPUs";
   }
-  static std::string first_text(const scheduler::Request& request) {
-    return "first in the queue, waits for " + what(request);
+  std::string first_text(const scheduler::State& state, const scheduler::Leaf& leaf,
+                         const scheduler::Job& job) {
+    if (std::string full = scheduler::full_text(state, capacity_, job); !full.empty()) {
+      return full;
+    }
+    const std::string queue =
+        state.queues().is_set() ? "queue " + state.queues().at(leaf.queue).node.path : "the queue";
+    return "first " + (leaf.user.empty() ? "" : "of " + leaf.user + " ") + "in " + queue +
+           ", waits for " + what(job.spec.request);
+  }
+  void walk(const scheduler::State& state, const scheduler::Leaf& leaf,
+            const scheduler::Queue& queue, JobId first, JobId last) {
+    std::size_t ahead = 0;
+    for (const scheduler::QueueKey& key : queue) {
+      const scheduler::Job& job = *state.job(key.job);
+      const std::uint32_t live = live_for(job);
+      const bool is_aside = live < job.spec.request.units();
+      if (first <= key.job && key.job <= last) {
+        texts_[key.job] = is_aside ? need_text(job, live) + short_hosts_ + left_out_text(job)
+                          : ahead == 0
+                              ? first_text(state, leaf, job) + short_hosts_ + left_out_text(job)
+                              : "behind " + std::to_string(ahead) + (ahead == 1 ? " job" : " jobs");
+      }
+      ahead += is_aside ? 0 : 1;
+    }
   }
   /// Cached: most jobs of a long queue ask for the same as an earlier one.
   std::uint32_t live_for(const scheduler::Job& job) {
@@ -258,7 +272,6 @@ class Waits {
   const std::string short_hosts_;
   std::vector<std::pair<const scheduler::Job*, std::uint32_t>> asked_;
   std::size_t next_ = 0;
-  std::size_t ahead_ = 0;
   std::map<JobId, std::string> texts_;
 };
 
@@ -299,6 +312,8 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   }
   summary.attempt = job.life.attempts;
   summary.priority = job.orders.priority;
+  summary.queue = job.spec.queue;
+  summary.tier = scheduler::text_of(job.spec.tier);
   summary.exit_code = job.life.exit_code;
   if (job.life.state != scheduler::JobState::kRunning) {
     summary.cause =
@@ -330,7 +345,8 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
 /// Its approximate size in a message.
 std::size_t size_bytes(const JobSummary& summary) {
   std::size_t size = 64 + summary.name.size() + summary.user.size() + summary.state.size() +
-                     summary.gpu_type.size() + summary.cause.size() + summary.reason.size() + 64;
+                     summary.gpu_type.size() + summary.cause.size() + summary.reason.size() +
+                     summary.queue.size() + summary.tier.size() + 64;
   for (const std::string& host : summary.hosts) {
     size += 5 + host.size();
   }

@@ -31,11 +31,12 @@ struct HostsKnown {
   Instant now;
   membership::StormStatus storm = {};
 };
-/// The jobs as a voter knows them, the capacity for them, and the order in which they are tried.
+/// The jobs as a voter knows them, the capacity for them, and the order in which the jobs of each
+/// leaf are tried.
 struct JobsKnown {
   const scheduler::State& state;
-  scheduler::Capacity& capacity;  ///< The capacity in `state`.
-  const scheduler::Queue& queue;  ///< The queue of `state`.
+  scheduler::Capacity& capacity;       ///< The capacity in `state`.
+  const scheduler::LeafQueues& queue;  ///< The waiting jobs of `state`.
 };
 StormInfo storm_info(const membership::StormStatus& storm, Instant now);
 /// All hosts, for a client that does not ask for pages: no message holds thousands of them.

@@ -90,6 +90,23 @@ bool can_apply(scheduler::Pack pack, const scheduler::Request& request,
   return true;
 }
 
+/// "64 H100", "16 GPUs"; "" if no max keeps the job out.
+std::string max_text(const scheduler::Why& why) {
+  const std::string what = why.full_pool == scheduler::kAllGpus ? "GPUs"
+                           : why.full_pool == scheduler::kCpus  ? "CPUs"
+                                                                : why.full_pool;
+  return why.full_queue.empty() ? "" : std::to_string(why.full_max) + " " + what;
+}
+
+void add_queue(const scheduler::Job& job, const scheduler::Why& why, WhyInfo& info) {
+  // A job that does not wait counts in the queue that its specification names.
+  info.queue = why.is_queued ? why.queue : job.spec.queue;
+  info.tier = scheduler::text_of(why.is_queued ? why.tier : job.spec.tier);
+  info.full_queue = why.full_queue;
+  info.full_text = max_text(why);
+  info.others_wait = why.others_wait;
+}
+
 WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
                 const scheduler::Why& why) {
   WhyInfo info;
@@ -102,7 +119,9 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
   info.ahead = why.ahead;
   info.ahead_count = why.ahead_count;
   info.awaits_hosts = why.standstill.awaits_hosts;
-  if (why.ahead_count == 0 && why.standstill.is_none() && hosts.unled.empty()) {
+  add_queue(job, why, info);
+  if (why.ahead_count == 0 && why.full_queue.empty() && why.standstill.is_none() &&
+      hosts.unled.empty()) {
     info.would_start = why.smallest_end;
     info.fits_now = why.largest_now;
   }
@@ -172,7 +191,8 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
   const scheduler::Why why = scheduler::why_queued(state, known.capacity, known.queue, job, doubts);
   WhyInfo info = info_of(state, hosts, job, why);
   info.job = JobId();
-  if (!why.fits_now || why.ahead_count != 0 || !why.standstill.is_none() || !hosts.unled.empty()) {
+  const bool may_be_first = why.ahead_count == 0 && why.others_wait == 0 && why.full_queue.empty();
+  if (!why.fits_now || !may_be_first || !why.standstill.is_none() || !hosts.unled.empty()) {
     return info;
   }
   for (const auto& [host, reason] : doubts) {

@@ -8,7 +8,9 @@
 #include "agent/front/array_model.h"
 #include "agent/front/audit_model.h"
 #include "agent/front/job_sight.h"
+#include "agent/front/queue_model.h"
 #include "agent/front/read_model.h"
+#include "agent/front/share_model.h"
 #include "agent/front/use_model.h"
 #include "agent/front/user_model.h"
 #include "agent/front/why_model.h"
@@ -318,7 +320,7 @@ struct Views {
 Views views_of(const NodeView& node, const std::string& unled) {
   const HostId leader = node.seat.ready_leader();
   const bool is_led = node.seat.leads() || (!leader.is_zero() && is_leader_reachable(node, leader));
-  return {{node.seat.state(), node.seat.capacity(), node.seat.queue()},
+  return {{node.seat.state(), node.seat.capacity(), node.seat.pending().queue()},
           {node.hosts.addresses(), [&node](HostId host) { return node.membership.member(host); },
            node.now, node.seat.left_out(),
            !unled.empty() ? unled
@@ -360,6 +362,8 @@ WhyInfo why_array(const Views& views, const scheduler::TaskArray& array) {
   WhyInfo why;
   why.job = array.id;
   why.state = summary.state;
+  why.queue = summary.queue;
+  why.tier = summary.tier;
   why.headline =
       summary.reason + (summary.tasks_failed > 0
                             ? "; `muster show " + text_of(array.id) + "` names those that failed"
@@ -456,6 +460,19 @@ Response usage_answer(const NodeView& node, const Request& request, const std::s
              : bad(node, ResponseStatus::kUsage, "usage is grouped by user, type or name");
 }
 
+Response queues_answer(const NodeView& node, const Request&, const std::string&) {
+  return good(node, encode_payload(queue_list(node.seat.state())));
+}
+
+Response shares_answer(const NodeView& node, const Request& request, const std::string&) {
+  const auto query = decode_payload<SharesQuery>(request.arguments).value_or(SharesQuery());
+  const auto list = share_list(
+      node.seat.state(), [&](std::string_view pool) { return node.seat.pending().first_in(pool); },
+      query.path, sight_of(node, request));
+  return list ? good(node, encode_payload(*list))
+              : bad(node, status_of(list.error().code), list.error().text);
+}
+
 Response jobs_answer(const NodeView& node, const Request& request, const std::string& unled) {
   const Views views = views_of(node, unled);
   const auto query = decode_payload<JobsQuery>(request.arguments);
@@ -497,22 +514,25 @@ Response why_answer(const NodeView& node, const Request& request, const std::str
 /// Refuses a job for the same reasons, with the same texts, as a submission.
 Response dry_run_answer(const NodeView& node, const Request& request, const std::string& unled) {
   const Views views = views_of(node, unled);
-  const auto asked = decode_payload<SubmitArgs>(request.arguments);
+  auto asked = decode_payload<SubmitArgs>(request.arguments);
   if (!asked.has_value()) {
     return bad(node, ResponseStatus::kUsage, "the request is not understood");
   }
-  if (const Status valid = scheduler::validate(asked->spec); !valid) {
+  scheduler::JobSpec& spec = asked->spec;
+  if (const Status valid = scheduler::validate(spec); !valid) {
     return bad(node, ResponseStatus::kUsage, valid.error().text);
   }
-  std::string why_not =
-      scheduler::why_impossible(views.jobs.state, views.jobs.capacity, asked->spec);
+  spec.user = request.user.empty() ? spec.user : request.user;
+  if (const Status settled = views.jobs.state.settle(spec); !settled) {
+    return bad(node, status_of(settled.error().code), settled.error().text);
+  }
+  std::string why_not = scheduler::why_impossible(views.jobs.state, views.jobs.capacity, spec);
   if (!why_not.empty()) {
     return bad(node, ResponseStatus::kImpossible, std::move(why_not));
   }
   return good(
-      node,
-      encode_payload(sight_of(node, request)
-                         .seen(as_told(node, dry_run_info(views.jobs, views.hosts, asked->spec)))));
+      node, encode_payload(sight_of(node, request)
+                               .seen(as_told(node, dry_run_info(views.jobs, views.hosts, spec)))));
 }
 
 struct StateRow {
@@ -534,6 +554,8 @@ constexpr StateRow kFromState[] = {
     {Verb::kTokens, tokens_answer},
     {Verb::kAudit, audit_answer},
     {Verb::kGpus, gpus_answer},
+    {Verb::kQueues, queues_answer},
+    {Verb::kShares, shares_answer},
 };
 static_assert(has_row_for_those(kFromState, &StateRow::verb, [](Verb verb) {
   return is(verb, Answerer::kVoter) || is(verb, Answerer::kVoterOrAsked) ||

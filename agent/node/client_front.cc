@@ -545,7 +545,7 @@ void ClientFront::on_seat_reply(const ClientReach& reach, const scheduler::SeatR
     return;
   }
   if (!reply.job.has_value() && status_of(reply.code) == ResponseStatus::kNoQuorum) {
-    refuse(reach, *open, reply.text);
+    refuse(reach, *open, reply.text, reply.retry_after);
     return;
   }
   answer(reach, open->asker,

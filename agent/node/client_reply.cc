@@ -1,7 +1,10 @@
 #include "agent/node/client_reply.h"
 
+#include <chrono>
 #include <utility>
 
+#include "agent/api/payload.h"
+#include "agent/api/queues.h"
 #include "agent/api/verbs.h"
 #include "agent/node/answers.h"
 #include "agent/node/request_target.h"
@@ -30,7 +33,8 @@ void answer(const ClientReach& reach, const Asker& asker, const Response& respon
   reach.outbox.reply(asker.back.route, std::move(bytes));
 }
 
-void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text) {
+void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text,
+            std::optional<Duration> retry_after) {
   const NodeView& node = reach.node;
   const Request& request = question.request;
   const bool is_known = is(request.verb, Answerer::kPlacer) && !request.consistent &&
@@ -47,7 +51,12 @@ void refuse(const ClientReach& reach, const ClientDesk::Open& question, const st
                "under the same key (" +
                    text + ")"));
   } else {
-    answer(reach, question.asker, bad(node, ResponseStatus::kNoQuorum, text));
+    Response response = bad(node, ResponseStatus::kNoQuorum, text);
+    if (retry_after.has_value()) {
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(*retry_after).count();
+      response.payload = encode_payload(RetryAfter{static_cast<std::uint64_t>(ms)});
+    }
+    answer(reach, question.asker, response);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The way of an answer back to its client, and the words of a refusal. Rules without fields.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ gossip::Envelope envelope_for(const NodeView& node, gossip::MessageType type, No
 /// Sends the answer. The client of one that is too large for a message hears that.
 void answer(const ClientReach& reach, const Asker& asker, const Response& response);
 /// Answers that the request was certainly not done, unless an earlier leader was asked already. For
-/// kPlacer a voter answers in the place of the leader if it knows the job.
-void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text);
+/// kPlacer a voter answers in the place of the leader if it knows the job. `retry_after`: when the
+/// same request may be taken; the payload tells it.
+void refuse(const ClientReach& reach, const ClientDesk::Open& question, const std::string& text,
+            std::optional<Duration> retry_after = std::nullopt);
 /// Answers questions that no host answered, with the reason `why`: a change may have been done.
 void end_unanswered(const ClientReach& reach, const std::vector<ClientDesk::Open>& questions,
                     const std::string& why);

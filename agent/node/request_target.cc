@@ -49,9 +49,19 @@ Order requeue(const Request& request, const Asker& asker) {
 }
 
 Order edit(const Request& request, const Asker& asker) {
-  const auto arguments = arguments_of<EditArgs>(request);
+  auto arguments = arguments_of<EditArgs>(request);
   const auto priority = std::clamp<std::int64_t>(arguments.priority, INT32_MIN, INT32_MAX);
-  return entry::Edit{arguments.job, static_cast<std::int32_t>(priority), asker.by};
+  entry::Edit edited{arguments.job, static_cast<std::int32_t>(priority), asker.by};
+  edited.keeps_priority = arguments.keeps_priority;
+  edited.queue = std::move(arguments.queue);
+  edited.tier = arguments.tier;
+  if (arguments.has_no_limit) {
+    edited.time_limit = scheduler::kNoTimeLimit;
+  } else if (arguments.time_limit_ms != 0) {
+    edited.time_limit = span_of(arguments.time_limit_ms);
+  }
+  edited.adds_time = arguments.adds_time;
+  return edited;
 }
 
 Order fence(const Request& request, const Asker& asker) {
@@ -81,6 +91,12 @@ Order mask_gpu(const Request& request, const Asker& asker) {
 
 Order unmask_gpu(const Request& request, const Asker& asker) {
   return order_gpu(request, asker, false);
+}
+
+Order set_queues(const Request& request, const Asker& asker) {
+  auto change = arguments_of<SetQueuesArgs>(request);
+  return entry::SetQueues{change.expected, std::move(change.tree), std::move(change.moves),
+                          asker.by};
 }
 
 Order remove_host(const Request& request, const Asker& asker) {
@@ -150,6 +166,7 @@ constexpr OrderRow kOrders[] = {
     {Verb::kResetAdmin, reset_admin},
     {Verb::kMaskGpu, mask_gpu},
     {Verb::kUnmaskGpu, unmask_gpu},
+    {Verb::kSetQueues, set_queues},
 };
 static_assert(has_row_for_those(kOrders, &OrderRow::verb,
                                 [](Verb verb) { return is(verb, Becomes::kOrder); }));

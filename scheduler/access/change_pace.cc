@@ -21,23 +21,41 @@ Instant due_after(const ChangeLimits::Rate& rate, Instant due, Instant now) {
 
 }  // namespace
 
-std::optional<Duration> ChangePace::take(const ChangeLimits& limits, const Subject& by,
-                                         Instant now) {
+/// nullptr if it is not counted.
+Instant* ChangePace::due_of(Dues& dues, const std::string& name, Instant now) {
+  const auto known = dues.find(name);
+  if (known != dues.end()) {
+    return &known->second;
+  }
+  return name.empty() || dues.size() >= kUsersMax ? nullptr
+                                                  : &dues.emplace(name, now).first->second;
+}
+
+std::optional<ChangePace::Wait> ChangePace::take(const ChangeLimits& limits, const Subject& by,
+                                                 Instant now, const std::string& queue) {
   forget_idle(now);
-  if (const Duration wait = wait_of(limits.of_all, due_of_all_, now); wait > Duration::zero()) {
-    return wait;
-  }
-  auto known = due_.find(by.user);
-  const bool is_counted = !by.user.empty() && (known != due_.end() || due_.size() < kUsersMax);
-  if (is_counted) {
-    known = known == due_.end() ? due_.emplace(by.user, now).first : known;
-    if (const Duration wait = wait_of(limits.of_user, known->second, now);
-        wait > Duration::zero()) {
-      return wait;
+  struct Counted {
+    Limit limit;
+    const ChangeLimits::Rate& rate;
+    Instant* due;
+  };
+  const Counted counted[] = {
+      {Limit::kOfAll, limits.of_all, &due_of_all_},
+      {Limit::kOfUser, limits.of_user, due_of(due_, by.user, now)},
+      {Limit::kOfQueue, limits.of_queue, due_of(queues_due_, queue, now)},
+  };
+  for (const Counted& each : counted) {
+    const Duration wait =
+        each.due == nullptr ? Duration::zero() : wait_of(each.rate, *each.due, now);
+    if (wait > Duration::zero()) {
+      return Wait{wait, each.limit};
     }
-    known->second = due_after(limits.of_user, known->second, now);
   }
-  due_of_all_ = due_after(limits.of_all, due_of_all_, now);
+  for (const Counted& each : counted) {
+    if (each.due != nullptr) {
+      *each.due = due_after(each.rate, *each.due, now);
+    }
+  }
   return std::nullopt;
 }
 
@@ -46,7 +64,9 @@ void ChangePace::forget_idle(Instant now) {
     return;
   }
   forgot_at_ = now;
-  std::erase_if(due_, [&](const auto& each) { return each.second <= now; });
+  for (Dues* dues : {&due_, &queues_due_}) {
+    std::erase_if(*dues, [&](const auto& each) { return each.second <= now; });
+  }
 }
 
 }  // namespace muster::scheduler

@@ -34,7 +34,55 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   if (other.team.empty()) {
     other.team = one.team;
   }
+  // Filled in by the log where the client left them out, and perhaps edited since.
+  other.queue = one.queue;
+  other.tier = one.tier;
+  other.limits.time_limit = one.limits.time_limit;
   return one == other ? "" : "other options";
+}
+
+/// Below the size of an entry that Raft drops, which no client would hear of.
+constexpr std::size_t kOrderBytesMax = 768 << 10;
+/// Of a submit while the leader, or the log, has no room for it.
+constexpr Duration kFullPause = std::chrono::seconds(1);
+
+/// For people: the limit that a request exceeds, and when to repeat it.
+std::string text_of(const ChangePace::Wait& wait, const ChangeLimits& limits,
+                    const std::string& queue) {
+  struct Words {
+    std::string of;
+    const ChangeLimits::Rate& rate;
+  };
+  const Words words = wait.limit == ChangePace::Limit::kOfUser
+                          ? Words{"changes of you (each user may make ", limits.of_user}
+                      : wait.limit == ChangePace::Limit::kOfQueue
+                          ? Words{"submits to queue " + queue + " (each queue at the top may take ",
+                                  limits.of_queue}
+                          : Words{"changes of all users (together they may make ", limits.of_all};
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(wait.time).count();
+  return "too many " + words.of + std::to_string(words.rate.burst) + " at once and " +
+         std::to_string(words.rate.per_second) + " a second): repeat it after " +
+         std::to_string(ms) + " ms";
+}
+
+/// The first segment of the path of the queue that the job will be in, or why there is no place
+/// for it.
+Result<std::string> queue_at_top(const State& state, const Capacity& capacity,
+                                 const JobSpec& spec) {
+  JobSpec asked;  // Without its command, which may be long.
+  asked.user = spec.user;
+  asked.queue = spec.queue;
+  asked.tier = spec.tier;
+  asked.limits = spec.limits;
+  asked.request = spec.request;
+  if (asked.request.gpus != 0 && asked.request.gpu_types.empty()) {
+    // A queue may have a max for each type that there is.
+    asked.request.gpu_types.assign(capacity.gpu_types().begin(), capacity.gpu_types().end());
+  }
+  if (const Status settled = state.settle(asked); !settled) {
+    return settled.error();
+  }
+  return asked.queue.substr(0, asked.queue.find('/'));
 }
 
 }  // namespace
@@ -96,27 +144,30 @@ void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
     output.refuse(fact.request, ErrorCode::kImpossible, std::move(why_not));
     return;
   }
-  if (is_in_time(step, fact.request, fact.by)) {
+  const Result<std::string> queue = queue_at_top(step.state, step.capacity, fact.spec);
+  if (!queue) {
+    if (is_in_time(step, fact.request, fact.by, "")) {
+      output.refuse(fact.request, queue.error().code, queue.error().text);
+    }
+    return;
+  }
+  if (is_in_time(step, fact.request, fact.by, *queue)) {
     propose(step, proposals, fact);
   }
 }
 
 /// Takes one change of the subject. False, and the request is refused, if it came too early.
-bool ClientLedger::is_in_time(const StepContext& step, std::uint64_t request, const Subject& by) {
+/// `queue`: of a submit, the queue at the top of the tree; else "".
+bool ClientLedger::is_in_time(const StepContext& step, std::uint64_t request, const Subject& by,
+                              const std::string& queue) {
   ChangeLimits limits = step.config.changes;
   if (step.state.directory().user(by.user).role == UserRole::kAdmin) {
     // An administrator stops a flood of the others.
     limits.of_all.burst = std::numeric_limits<std::int32_t>::max();
   }
-  const std::optional<Duration> wait = pace_.take(limits, by, step.now);
+  const std::optional<ChangePace::Wait> wait = pace_.take(limits, by, step.now, queue);
   if (wait.has_value()) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(*wait).count();
-    const ChangeLimits::Rate& own = step.config.changes.of_user;
-    step.output.refuse(request, ErrorCode::kUnavailable,
-                       "too many changes, of you or of all users (each may make " +
-                           std::to_string(own.burst) + " at once and " +
-                           std::to_string(own.per_second) + " a second): repeat it after " +
-                           std::to_string(ms) + " ms");
+    step.output.refuse(request, ErrorCode::kUnavailable, text_of(*wait, limits, queue), wait->time);
   }
   return !wait.has_value();
 }
@@ -144,7 +195,7 @@ void ClientLedger::propose(const StepContext& step, Proposals& proposals,
   const bool is_busy = request_count_ >= kRequestsMax || submit_bytes_ + bytes > kSubmitBytesMax;
   if (std::string full = is_busy ? "the leader is overloaded" : step.state.why_not(submit);
       !full.empty()) {
-    step.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full));
+    step.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full), kFullPause);
     return;
   }
   proposals.propose(step, entry);
@@ -160,7 +211,7 @@ void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
   }
   const Subject& by =
       std::visit([](const auto& order) -> const Subject& { return order.by; }, fact.order);
-  if (!is_in_time(step, fact.request, by)) {
+  if (!is_in_time(step, fact.request, by, "")) {
     return;
   }
   if (auto* fence = std::get_if<entry::Fence>(&fact.order)) {
@@ -169,7 +220,7 @@ void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
   }
   const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
   std::string bytes = encode(entry, step.unix_ms);
-  if (!decode_entry(bytes)) {
+  if (bytes.size() > kOrderBytesMax || !decode_entry(bytes)) {
     // A voter stops at an entry that it cannot read: none may come into the log.
     step.output.refuse(fact.request, ErrorCode::kInvalid, "an argument is too long");
     return;

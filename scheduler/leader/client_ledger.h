@@ -4,7 +4,8 @@
 // at once if it is refused or its key has a job already. The log knows no requests: those that wait
 // when the leadership ends get kUnknown, and the client asks again under its key.
 //
-// Beyond its pace (change_pace.h) a user's change is refused, and the text tells when to repeat it.
+// Beyond its pace (change_pace.h) a user's change, or a submit to a queue, is refused, and the
+// answer tells when to repeat it.
 //
 // Invariants: each request that was taken is answered once; no more than kRequestsMax wait, and
 // their submits weigh no more than kSubmitBytesMax.
@@ -69,7 +70,8 @@ class ClientLedger {
   void join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
             input::ClientSubmit& fact);
   void propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact);
-  bool is_in_time(const StepContext& step, std::uint64_t request, const Subject& by);
+  bool is_in_time(const StepContext& step, std::uint64_t request, const Subject& by,
+                  const std::string& queue);
 
   Instant ready_since_;
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.

@@ -83,7 +83,7 @@ struct ClientOrder {
                entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
                entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
                entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken,
-               entry::ResetAdmin, entry::GpuOrder>
+               entry::ResetAdmin, entry::GpuOrder, entry::SetQueues>
       order;
   /// Not zero: the order ends this host's vote, before its entry is proposed. Refused while the
   /// vote cannot be spared.

@@ -21,6 +21,8 @@ struct ClientReply {
   JobId job;
   std::string told{};          ///< For people: further effects; "" without any.
   std::optional<Error> error;  ///< kUnavailable: surely not accepted; kUnknown: it may have been.
+  /// Of a refusal as kUnavailable: when the same request may be taken; nullopt = not known.
+  std::optional<Duration> retry_after{};
 };
 
 struct OutgoingMessage {
@@ -47,8 +49,9 @@ struct SchedulerOutput {
   void say_again(const HostId& to, AgentMessage message) {
     messages.push_back(OutgoingMessage{to, Nonce(), std::move(message), true});
   }
-  void refuse(std::uint64_t request, ErrorCode code, std::string why) {
-    replies.push_back(ClientReply{request, JobId(), "", Error{code, std::move(why)}});
+  void refuse(std::uint64_t request, ErrorCode code, std::string why,
+              std::optional<Duration> retry_after = std::nullopt) {
+    replies.push_back(ClientReply{request, JobId(), "", Error{code, std::move(why)}, retry_after});
   }
   void emit(Severity severity, std::string_view name,
             std::vector<std::pair<std::string_view, std::string>> fields) {

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
+
+#include "scheduler/state/charge.h"
 
 namespace muster::scheduler {
 
@@ -42,10 +46,29 @@ Duration longest_prolog(const StepContext& step, const Placement& placement) {
   return longest;
 }
 
+/// The pool that the job is charged to. All hosts of a gang are of one type.
+std::string pool_of(const StepContext& step, const Job& job, const Placement& placement) {
+  return pool_on(*step.state.host(placement.members.front().host), job.spec);
+}
+
+std::uint64_t charge_of(const StepContext& step, const Placement& placement) {
+  std::uint64_t charge = 0;
+  for (const Member& member : placement.members) {
+    charge += charge_of(*step.state.host(member.host), member);
+  }
+  return charge;
+}
+
+/// As PendingIndex names a pool by types.
+std::vector<std::string> types_of(const std::string& pool) {
+  return pool == kCpuPool ? std::vector<std::string>() : std::vector<std::string>{pool};
+}
+
 }  // namespace
 
 void Placing::on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result) {
-  is_wanted_ = is_wanted_ || result.capacity_changed;
+  is_wanted_ = is_wanted_ || result.capacity_changed || result.queues_changed ||
+               result.credits_changed || !result.shares_changed.empty();
   if (result.capacity_changed && std::holds_alternative<entry::Tick>(entry)) {
     step.pending.reopen_alone();  // A host may have been left out for long enough.
   }
@@ -85,38 +108,62 @@ Instant Placing::place(const StepContext& step, Proposals& proposals,
   }
   is_wanted_ = false;
   wake_pending(step);
-  for (std::optional<JobId> first = step.pending.first();
-       first.has_value() && step.capacity.asked_count() < kDecidesMax;
-       first = step.pending.first()) {
-    const Job& job = *step.state.job(*first);
-    if (step.pending.is_blocked(job.id)) {
-      return kNever;
-    }
-    std::optional<Placement> placement = step.capacity.place(step.state, job);
-    if (!placement.has_value() && step.capacity.could_hold(job)) {
-      step.pending.block(job.id);
-      return kNever;
-    }
+  for (std::optional<Next> next = step.pending.next();
+       next.has_value() && step.capacity.asked_count() < kDecidesMax; next = step.pending.next()) {
+    const Job& job = *step.state.job(next->job);
+    std::optional<Placement> placement = step.capacity.place(step.state, job, next->types);
     if (!placement.has_value()) {
-      step.pending.set_aside(job.id);  // It is first again when its hosts are back, or allowed.
+      hold_back(step, job, next->types);
       continue;
+    }
+    const std::string pool = pool_of(step, job, *placement);
+    const std::uint64_t charge = charge_of(step, *placement);
+    if (charge > step.pending.room(job.id, pool)) {
+      if (!step.pending.raise(job.id, pool, charge)) {
+        step.pending.block(job.id, types_of(pool));
+      }
+      continue;  // Its queue is at its max: others may pass it.
     }
     if (!may_begin(step, job)) {
       is_wanted_ = true;
       return retries_.ready_at(kRetriesASecondInStorm);
     }
-    entry::Decide fact;
-    fact.job = job.id;
-    fact.attempt = job.life.attempts + 1;
-    fact.hold = hold_of(job.spec, placement->members.size());
-    fact.grace = job.spec.limits.grace;
-    fact.deadline = step.config.reserve_deadline + longest_prolog(step, *placement);
-    step.pending.hide(job.id);
-    step.capacity.ask(step.state, fact.job, *placement);
-    fact.members = std::move(placement->members);
-    proposals.propose(step, std::move(fact));
+    step.pending.hide(job.id, pool, charge);
+    propose(step, proposals, job, std::move(*placement));
   }
   return kNever;
+}
+
+/// The job does not fit in the pools of these types: it waits there, or stands aside until its
+/// hosts are back, or allowed.
+void Placing::hold_back(const StepContext& step, const Job& job,
+                        const std::vector<std::string>& types) {
+  const auto hold_in = [&](std::span<const std::string> some) {
+    if (step.capacity.could_hold(job, some)) {
+      step.pending.block(job.id, some);
+    } else {
+      step.pending.set_aside(job.id, some);
+    }
+  };
+  if (types.empty()) {
+    hold_in({});
+  }
+  for (const std::string& type : types) {
+    hold_in({&type, 1});
+  }
+}
+
+void Placing::propose(const StepContext& step, Proposals& proposals, const Job& job,
+                      Placement placement) {
+  entry::Decide fact;
+  fact.job = job.id;
+  fact.attempt = job.life.attempts + 1;
+  fact.hold = hold_of(job.spec, placement.members.size());
+  fact.grace = job.spec.limits.grace;
+  fact.deadline = step.config.reserve_deadline + longest_prolog(step, placement);
+  step.capacity.ask(step.state, fact.job, placement);
+  fact.members = std::move(placement.members);
+  proposals.propose(step, std::move(fact));
 }
 
 void Placing::bar_quiet_voters(const StepContext& step, const std::set<HostId>& unobserved) {

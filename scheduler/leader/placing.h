@@ -1,14 +1,16 @@
 #pragma once
-// Placing: places the jobs that wait: the first of the queue gets its hosts or holds up those
-// behind it, and a Decide says so. Owned by Reconciler, which says when a job may fit again.
+// Placing: places the jobs that wait: the first job of a pool gets its hosts or holds up those
+// behind it there, and a Decide says so. Owned by Reconciler, which says when a job may fit again.
 //
 // Invariants: the voters that were quiet at the last place() are barred in Capacity; a job whose
-// Decide is on its way is hidden in the pending index, and its hosts are asked for in Capacity,
-// until that entry is applied or counts as lost.
+// Decide is on its way is hidden in the pending index, where its charge counts as held, and its
+// hosts are asked for in Capacity, until that entry is applied or counts as lost.
 
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "gossip/base/pace.h"
 #include "gossip/base/time.h"
@@ -39,6 +41,10 @@ class Placing {
  private:
   void bar_quiet_voters(const StepContext& step, const std::set<HostId>& unobserved);
   static void wake_pending(const StepContext& step);
+  static void hold_back(const StepContext& step, const Job& job,
+                        const std::vector<std::string>& types);
+  static void propose(const StepContext& step, Proposals& proposals, const Job& job,
+                      Placement placement);
   void settle(const StepContext& step, JobId job);
   bool may_begin(const StepContext& step, const Job& job);
 

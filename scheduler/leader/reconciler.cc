@@ -88,6 +88,9 @@ Reconciler::Reconciler(const StepContext& step)
 bool Reconciler::on_touched(const StepContext& step, const Token& token) {
   changed_attempts_.insert(token);
   const Attempt* attempt = step.state.attempt(token);
+  if (attempt == nullptr || attempt->state != AttemptState::kStarted) {
+    told_near_.erase(token);
+  }
   if (attempt != nullptr && attempt->state == AttemptState::kReserved) {
     reserved_since_.try_emplace(token, step.now);
     return false;
@@ -204,6 +207,8 @@ void Reconciler::reconcile_attempts(const StepContext& step, Proposals& proposal
         proposals.propose(step, entry::Stop{token, cause});
       } else if (const Cause loss = lost_past_patience(step, *attempt, *job); is_loss(loss)) {
         evict(step, proposals, entry::Stop{token, loss});
+      } else {
+        tell_limit_near(step, *attempt, *job);
       }
     }
   }
@@ -283,6 +288,23 @@ Cause Reconciler::stop_cause(const StepContext& step, const Attempt& attempt, co
     return Cause::kTimeLimit;
   }
   return Cause::kNone;
+}
+
+/// Once for each attempt that it sees past most of its limit.
+void Reconciler::tell_limit_near(const StepContext& step, const Attempt& attempt, const Job& job) {
+  const Duration limit = job.spec.limits.time_limit;
+  const Duration ran = step.state.cluster_time() - attempt.started_at;
+  if (limit == Duration::zero() || ran < limit / 100 * kLimitNearPercent) {
+    told_near_.erase(attempt.token);  // A limit that was extended comes near again.
+    return;
+  }
+  if (!told_near_.insert(attempt.token).second) {
+    return;
+  }
+  step.output.emit(Severity::kInfo, "time_limit_near",
+                   {{"job", text_of(job.id)},
+                    {"token", attempt.token.text()},
+                    {"left_ms", std::to_string(to_ms(limit - ran))}});
 }
 
 Instant Reconciler::unreachable_since(const StepContext& step, const HostId& host) const {

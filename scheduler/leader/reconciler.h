@@ -32,6 +32,8 @@ inline constexpr std::size_t kObservesMax = 512;  ///< On their way at once.
 /// none while a cut is suspected.
 inline constexpr std::int64_t kEvictionsASecond = 20;
 inline constexpr std::int64_t kEvictionsASecondPartial = 2;
+/// Part of its time limit after which an attempt is told to be near its end.
+inline constexpr std::int64_t kLimitNearPercent = 80;
 
 class Reconciler {
  public:
@@ -64,6 +66,7 @@ class Reconciler {
   void reconcile_reserved(const StepContext& step, Proposals& proposals, const Attempt& attempt,
                           const Job& job);
   Cause stop_cause(const StepContext& step, const Attempt& attempt, const Job& job);
+  void tell_limit_near(const StepContext& step, const Attempt& attempt, const Job& job);
   Cause lost_past_patience(const StepContext& step, const Attempt& attempt, const Job& job);
   void requeue_drained(const StepContext& step, Proposals& proposals);
   void reconcile_hosts(const StepContext& step, Proposals& proposals, const AgentDesk& desk);
@@ -85,6 +88,7 @@ class Reconciler {
   Pace evictions_;                           ///< Of ends by silence.
   std::set<Token> changed_attempts_;         ///< Attempts touched since decide().
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
+  std::set<Token> told_near_;                ///< STARTED, and told to be near their time limit.
 };
 
 }  // namespace muster::scheduler

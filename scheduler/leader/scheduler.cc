@@ -141,6 +141,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   output_.roll.add(result.roll);
   for (const HostId& host : result.hosts_changed) {
     capacity_.on_changed(state_, host);
+    pending_.on_host(state_, host);
   }
   for (const HostId& host : result.holdings_changed) {
     capacity_.on_held(state_, host);
@@ -148,9 +149,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   if (result.usual_changed) {
     capacity_.on_usual(state_);
   }
-  for (const JobId job : result.jobs_moved) {
-    pending_.on_changed(state_, job);
-  }
+  note_pending(result);
   Instant due = kNever;
   for (const Token& token : result.touched) {
     due = std::min(due, expire_timers_.on_touched(now, state_, token));
@@ -158,6 +157,23 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   if (leader_.has_value()) {
     leader_->on_timer_begun(due);
     leader_->on_applied(step(now), entry, result);
+  }
+}
+
+/// The queues, shares and jobs that changed, in the order of jobs that wait.
+void Scheduler::note_pending(const ApplyResult& result) {
+  if (result.queues_changed) {
+    pending_.on_queues(state_);
+    return;
+  }
+  for (const AttemptShare& share : result.shares_changed) {
+    pending_.on_share(state_, share);
+  }
+  if (result.credits_changed) {
+    pending_.on_credits(state_);
+  }
+  for (const JobId job : result.jobs_moved) {
+    pending_.on_changed(state_, job);
   }
 }
 

@@ -58,8 +58,8 @@ class Scheduler {
   const State& state() const { return state_; }
   /// The capacity in that state, for `why`. A question only changes its cache of answers.
   Capacity& capacity() const { return capacity_; }
-  /// The jobs of that state that wait, best first.
-  const Queue& queue() const { return pending_.queue(); }
+  /// The jobs of that state that wait, in their order.
+  const PendingIndex& pending() const { return pending_; }
   /// Leads and applied its own-term entry: it may speak and decide.
   bool is_ready() const { return leader_.has_value(); }
   bool is_halted() const { return halted_; }
@@ -72,6 +72,7 @@ class Scheduler {
 
  private:
   void on_applied(Instant now, input::Applied& fact);
+  void note_pending(const ApplyResult& result);
   void on_restored(Instant now, input::Restored& fact);
   void on_leadership_changed(Instant now, const input::LeadershipChanged& fact);
   void on_agent_message(Instant now, input::AgentMessageReceived& fact);

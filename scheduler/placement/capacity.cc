@@ -98,6 +98,9 @@ void Capacity::on_changed(const State& state, const HostId& host) {
   HostSeat& seat = seats_[index_of(number)];
   seat.facts = facts_of(*record);
   const HostKind kind = kind_of(*record);
+  if (!kind.gpu_type.empty()) {
+    gpu_types_.insert(kind.gpu_type);
+  }
   for (CapacityIndex* index : {&free_, &live_, &ever_}) {
     is_other_ = index->seat(number, seat.facts.rack) || is_other_;
     seat.kind = index->kind(kind);
@@ -350,9 +353,35 @@ void Capacity::add_member(const State& state, const Request& request, const Host
   }
 }
 
-std::optional<Placement> Capacity::place(const State& state, const Job& job) {
+/// The shape of the job, with these GPU types alone; nullopt if it accepts none of them. A job that
+/// names no type has no preference among all of them; among some, it takes them in their order.
+std::optional<Shape> Capacity::shape_within(const Job& job,
+                                            std::span<const std::string> types) const {
+  Shape shape = shape_of(job);
+  const auto is_meant = [types](const std::string& type) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+  };
+  if (types.empty() || shape.share == 0) {
+    return shape;
+  }
+  if (!shape.types.empty()) {
+    std::erase_if(shape.types, [&](const std::string& type) { return !is_meant(type); });
+    return shape.types.empty() ? std::nullopt : std::optional(std::move(shape));
+  }
+  if (!std::all_of(gpu_types_.begin(), gpu_types_.end(), is_meant)) {
+    shape.types.assign(types.begin(), types.end());
+  }
+  return shape;
+}
+
+std::optional<Placement> Capacity::place(const State& state, const Job& job,
+                                         std::span<const std::string> types) {
   ++tried_;
-  const std::vector<HostShare> shares = free_.choose(shape_of(job), choice(job, {}));
+  const std::optional<Shape> shape = shape_within(job, types);
+  if (!shape.has_value()) {
+    return std::nullopt;
+  }
+  const std::vector<HostShare> shares = free_.choose(*shape, choice(job, {}));
   if (shares.empty()) {
     return std::nullopt;
   }
@@ -377,8 +406,9 @@ std::uint32_t Capacity::free_for(const Job& job, const std::string& gpu_type,
   return free_.most(shape, choice(job, without));
 }
 
-std::uint32_t Capacity::live_for(const Job& job) {
-  return live_.most(shape_of(job), choice(job, {}));
+std::uint32_t Capacity::live_for(const Job& job, std::span<const std::string> types) {
+  const std::optional<Shape> shape = shape_within(job, types);
+  return shape.has_value() ? live_.most(*shape, choice(job, {})) : 0;
 }
 
 std::uint32_t Capacity::ever_for(const Shape& shape) {

@@ -11,6 +11,7 @@
 // each of which more or less is held, and on_usual() for new usual requests, then the indexes equal
 // those of a Capacity made from the state now (is_right()).
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -74,8 +75,11 @@ class Capacity {
   /// The leadership is over.
   void forget_leader(const State& state);
 
+  // `types`: the folded GPU types that may be used, among those that the job accepts; empty: all. A
+  // job that asks for no GPUs may use any host.
   /// All GPUs of the job, of one type; nullopt if it does not fit now.
-  std::optional<Placement> place(const State& state, const Job& job);
+  std::optional<Placement> place(const State& state, const Job& job,
+                                 std::span<const std::string> types = {});
   /// How often place() was called.
   std::uint64_t tried() const { return tried_; }
   /// The most units of a type that the job could get now, without the hosts in `without`.
@@ -89,8 +93,12 @@ class Capacity {
   HostChoice choice(const Job& job, std::span<const HostId> more) const;
   /// The most units that hosts which are up and which the job does not leave out have for it, held
   /// or not. A job that asks for more waits for hosts, however many jobs end.
-  std::uint32_t live_for(const Job& job);
-  bool could_hold(const Job& job) { return live_for(job) >= job.spec.request.units(); }
+  std::uint32_t live_for(const Job& job, std::span<const std::string> types = {});
+  bool could_hold(const Job& job, std::span<const std::string> types = {}) {
+    return live_for(job, types) >= job.spec.request.units();
+  }
+  /// The folded GPU types of hosts that are known, or were since the last rebuild().
+  const std::set<std::string, std::less<>>& gpu_types() const { return gpu_types_; }
   /// The most units that all hosts which have not left have for such a job, in any state.
   std::uint32_t ever_for(const Shape& shape);
   /// Whether a known host has this name or id, whole or in short.
@@ -123,6 +131,7 @@ class Capacity {
   std::optional<HostSpace> free_space(const State& state, HostNumber number,
                                       const std::set<Token>& ended) const;
   HostChoice choice(const Request& request) const;
+  std::optional<Shape> shape_within(const Job& job, std::span<const std::string> types) const;
   void add_member(const State& state, const Request& request, const HostShare& share,
                   Placement& placement) const;
 
@@ -133,7 +142,8 @@ class Capacity {
   HostNames names_;
   AskedShares asked_;
   std::vector<HostSeat> seats_;  ///< By number.
-  Usual usual_;                  ///< The requests by which `free_` packs; for is_right().
+  std::set<std::string, std::less<>> gpu_types_;
+  Usual usual_;  ///< The requests by which `free_` packs; for is_right().
   std::set<HostId> barred_;
   std::vector<HostNumber> gained_;
   std::uint64_t tried_ = 0;

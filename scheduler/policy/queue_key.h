@@ -1,21 +1,30 @@
 #pragma once
-// The order in which jobs are tried: the only comparison of two waiting jobs. The state knows which
-// jobs wait (Job::is_pending), but not their order.
+// The order in which jobs of one leaf are tried: the only comparison of two waiting jobs. The state
+// knows which jobs wait (Job::is_pending), but not their order. Leaves stand in the tree of queues;
+// share_order.h says which of them is next.
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <string>
 
 #include "scheduler/state/job_record.h"
+#include "scheduler/state/queue_book.h"
 
 namespace muster::scheduler {
 
-/// By priority, then by submission; tasks stand where their array does. A job that is queued again
-/// keeps its id, hence its place.
+/// By tier, by priority, then by submission; tasks stand where their array does. A job that is
+/// queued again keeps its id, hence its place.
 struct QueueKey {
+  Tier tier = Tier::kStandard;
   std::int32_t priority = 0;
   JobId job;
   bool operator==(const QueueKey&) const = default;
   bool operator<(const QueueKey& other) const {
+    if (tier != other.tier) {
+      return tier > other.tier;
+    }
     if (priority != other.priority) {
       return priority > other.priority;
     }
@@ -25,12 +34,30 @@ struct QueueKey {
   }
 };
 
-/// The place of a job that waits, or would wait.
+/// The place of a job that waits, or would wait. A job without a tier, from before there were
+/// tiers, counts as Tier::kStandard.
 inline QueueKey queue_key_of(const Job& job) {
-  return {job.orders.priority, job.id};
+  const Tier tier = job.spec.tier == Tier::kNone ? Tier::kStandard : job.spec.tier;
+  return {tier, job.orders.priority, job.id};
 }
 
 /// Best first.
 using Queue = std::set<QueueKey>;
+
+/// The jobs of one user in one queue, or all jobs of a queue whose users share one leaf.
+struct Leaf {
+  QueueNumber queue = kRootQueue;
+  std::string user;  ///< "" if its users share it.
+  auto operator<=>(const Leaf&) const = default;
+};
+
+/// The leaf of a job with that spec; the spec names a queue of this tree, or one that is gone.
+inline Leaf leaf_of(const QueueBook& queues, const JobSpec& spec) {
+  const QueueNumber queue = queues.number_of(spec.queue);
+  return {queue, queues.at(queue).node.is_fifo ? std::string() : spec.user};
+}
+
+/// The jobs that wait; no queue in it is empty.
+using LeafQueues = std::map<Leaf, Queue>;
 
 }  // namespace muster::scheduler

@@ -25,6 +25,16 @@ std::int32_t read_i32(gossip::Reader& in) {
   return static_cast<std::int32_t>(value);
 }
 
+/// How many elements follow those that each specification has: shell, is_held, queue, tier, and
+/// whether it has no time limit though its tier has one. Each needs those before it.
+std::size_t trailing_of(const JobSpec& spec) {
+  return spec.limits.time_limit == kNoTimeLimit            ? 5
+         : !spec.queue.empty() || spec.tier != Tier::kNone ? 4
+         : spec.is_held                                    ? 2
+         : spec.command.shell != SubmitShell()             ? 1
+                                                           : 0;
+}
+
 /// A negative time in a specification has no meaning and would underflow later sums.
 Duration read_span(gossip::Reader& in) {
   const Duration span = in.duration();
@@ -160,9 +170,10 @@ SubmitShell read_submit_shell(gossip::Reader& outer) {
 }
 
 void write(gossip::Encoder& out, const JobSpec& spec) {
-  // A job with neither has the bytes that it had before these elements existed.
-  const bool has_shell = spec.is_held || spec.command.shell != SubmitShell();
-  out.array(kSpecElements + (has_shell ? 1 : 0) + (spec.is_held ? 1 : 0));
+  // A job with none of them has the bytes that it had before these elements existed.
+  const std::size_t trailing = trailing_of(spec);
+  const bool has_no_limit = spec.limits.time_limit == kNoTimeLimit;
+  out.array(kSpecElements + trailing);
   out.text(spec.name).text(spec.user).text(spec.team);
   write(out, spec.request);
   write(out, spec.command.argv);
@@ -175,7 +186,8 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
       .duration(spec.limits.grace)
       .duration(spec.limits.patience)
       .u64(static_cast<std::uint64_t>(spec.retry.on_lost_host))
-      .duration(spec.limits.time_limit);
+      // A reader of before there were tiers takes 0 for no limit, too.
+      .duration(has_no_limit ? Duration::zero() : spec.limits.time_limit);
   // Empty without an array. Else three numbers and, if task numbers have gaps, three for each run.
   out.array(spec.array.has_value() ? 3 + 3 * spec.array->runs.size() : 0);
   if (spec.array.has_value()) {
@@ -184,10 +196,16 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
       out.u64(run.first).u64(run.last).u64(run.step);
     }
   }
-  if (has_shell) {
+  if (trailing >= 1) {
     write(out, spec.command.shell);
   }
-  if (spec.is_held) {
+  if (trailing >= 2) {
+    out.boolean(spec.is_held);
+  }
+  if (trailing >= 4) {
+    out.text(spec.queue).u64(static_cast<std::uint64_t>(spec.tier));
+  }
+  if (trailing >= 5) {
     out.boolean(true);
   }
 }
@@ -224,6 +242,13 @@ JobSpec read_job_spec(gossip::Reader& outer) {
     spec.command.shell = read_submit_shell(in);
   }
   spec.is_held = in.left() > 0 && in.boolean();
+  if (in.left() > 0) {
+    spec.queue = in.text(kQueuePathBytesMax);
+    spec.tier = static_cast<Tier>(in.u64_at_most(static_cast<std::uint64_t>(kTierLast)));
+  }
+  if (in.left() > 0 && in.boolean()) {
+    spec.limits.time_limit = kNoTimeLimit;
+  }
   return spec;
 }
 

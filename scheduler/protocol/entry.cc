@@ -1,11 +1,13 @@
 #include "scheduler/protocol/entry.h"
 
 #include <array>
+#include <iterator>
 #include <utility>
 #include <variant>
 
 #include "gossip/base/enum_table.h"
 #include "scheduler/protocol/codec.h"
+#include "scheduler/protocol/edit_codec.h"
 
 namespace muster::scheduler {
 namespace {
@@ -304,15 +306,7 @@ entry::Fence read_fence(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Edit& fact) {
-  write(begin(header, EntryKind::kEdit, 3).num(fact.job).i64(fact.priority), fact.by);
-}
-
-entry::Edit read_edit(Reader& in) {
-  entry::Edit fact;
-  fact.job = in.num<JobId>();
-  fact.priority = static_cast<std::int32_t>(in.i64());
-  fact.by = read_subject(in);
-  return fact;
+  write(begin(header, EntryKind::kEdit, kEditElements), fact);
 }
 
 void write_entry(Header& header, const entry::Drain& fact) {
@@ -399,15 +393,20 @@ void write_entry(Header& header, const entry::ResetAdmin& fact) {
 void write_entry(Header& header, const entry::GpuOrder& fact) {
   write(begin(header, EntryKind::kGpuOrder, kGpuOrderElements), fact);
 }
+void write_entry(Header& header, const entry::SetQueues& fact) {
+  write(begin(header, EntryKind::kSetQueues, kSetQueuesElements), fact);
+}
 
-/// Of the kinds in users.h.
-Entry read_of_users(EntryKind kind, Reader& in) {
+/// Of the kinds in users.h, gpu_orders.h and queues.h.
+Entry read_of_people(EntryKind kind, Reader& in) {
   using enum EntryKind;
   return kind == kFoundDirectory    ? Entry(read_found_directory(in))
          : kind == kChangeDirectory ? Entry(read_change_directory(in))
          : kind == kMakeAccessToken ? Entry(read_make_access_token(in))
          : kind == kEndAccessToken  ? Entry(read_end_access_token(in))
          : kind == kResetAdmin      ? Entry(read_reset_admin(in))
+         : kind == kGpuOrder        ? Entry(read_gpu_order(in))
+         : kind == kSetQueues       ? Entry(read_set_queues(in))
                                     : Entry(read_note_requests(in));
 }
 
@@ -475,9 +474,9 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kEndAccessToken:
     case EntryKind::kNoteRequests:
     case EntryKind::kResetAdmin:
-      return read_of_users(kind, in);
     case EntryKind::kGpuOrder:
-      return read_gpu_order(in);
+    case EntryKind::kSetQueues:
+      return read_of_people(kind, in);
   }
   return std::nullopt;
 }
@@ -493,7 +492,7 @@ constexpr auto kKinds = [] {
                     kDrain,          kUndrain,         kRemoveHost,      kMakeTicket,
                     kEndTicket,      kEnrol,           kRotateKeys,      kReplaceAuthority,
                     kFoundDirectory, kChangeDirectory, kMakeAccessToken, kEndAccessToken,
-                    kNoteRequests,   kResetAdmin,      kGpuOrder};
+                    kNoteRequests,   kResetAdmin,      kGpuOrder,        kSetQueues};
 }();
 static_assert(kKinds.size() == std::variant_size_v<Entry>);
 
@@ -520,6 +519,11 @@ constexpr CauseText kCauseTexts[] = {
     {Cause::kCancelled, "cancelled"},
 };
 static_assert(has_row_for_each(kCauseTexts, &CauseText::cause));
+
+/// By number.
+constexpr std::string_view kJobStateTexts[] = {"queued",    "scheduled", "running", "stopping",
+                                               "suspended", "completed", "failed",  "cancelled"};
+static_assert(std::size(kJobStateTexts) == static_cast<std::size_t>(JobState::kCancelled) + 1);
 }  // namespace
 
 EntryKind kind_of(const Entry& entry) {
@@ -576,25 +580,8 @@ std::string_view text_of(Verdict verdict) {
 }
 
 std::string_view text_of(JobState state) {
-  switch (state) {
-    case JobState::kQueued:
-      return "queued";
-    case JobState::kScheduled:
-      return "scheduled";
-    case JobState::kRunning:
-      return "running";
-    case JobState::kStopping:
-      return "stopping";
-    case JobState::kSuspended:
-      return "suspended";
-    case JobState::kCompleted:
-      return "completed";
-    case JobState::kFailed:
-      return "failed";
-    case JobState::kCancelled:
-      return "cancelled";
-  }
-  return "";
+  const auto number = static_cast<std::size_t>(state);
+  return number < std::size(kJobStateTexts) ? kJobStateTexts[number] : "";
 }
 
 }  // namespace muster::scheduler

@@ -16,6 +16,7 @@
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/gpu_orders.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/queues.h"
 #include "scheduler/protocol/roll_entries.h"
 #include "scheduler/protocol/users.h"
 
@@ -58,14 +59,18 @@ enum class EntryKind : std::uint8_t {
   kEndAccessToken = 33,
   kResetAdmin = 34,
   kGpuOrder = 35,
+  kSetQueues = 36,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
-/// = up to kChangeDirectory, 7 = up to kResetAdmin, 8 = up to kGpuOrder.
-inline constexpr std::uint64_t kCommandLevel = 8;
+/// = up to kChangeDirectory, 7 = up to kResetAdmin, 8 = up to kGpuOrder, 9 = up to kSetQueues.
+inline constexpr std::uint64_t kCommandLevel = 9;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind > EntryKind::kGpuOrder) {
+    return 9;
+  }
   if (kind > EntryKind::kResetAdmin) {
     return 8;
   }
@@ -84,9 +89,9 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
   return kind >= EntryKind::kAdopt ? 3 : kind >= EntryKind::kSuspend ? 2 : 1;
 }
 
-/// 6: an order may have the signature of its user, and a user has keys. The decoder refuses entries
+/// 7: a Submit names a queue and a tier, an Edit more than a priority. The decoder refuses entries
 /// of earlier versions.
-inline constexpr std::uint64_t kEntryVersion = 6;
+inline constexpr std::uint64_t kEntryVersion = 7;
 /// Size of a reason that a host gives for people; a longer one is cut.
 inline constexpr std::size_t kWhyBytesMax = 256;
 /// Longer client keys are refused.
@@ -296,11 +301,18 @@ struct Adopt {
   bool operator==(const Adopt&) const = default;
 };
 
-/// Gives a waiting job another priority, and thereby another place in the queue.
+/// Changes a waiting job, and thereby its place. Of a job with an attempt only the time limit
+/// changes.
 struct Edit {
   JobId job;
-  std::int32_t priority = 0;
+  std::int32_t priority = 0;  ///< Not looked at if `keeps_priority`.
   Subject by;
+  bool keeps_priority = false;
+  std::string queue{};      ///< "" = it stays in its queue.
+  Tier tier = Tier::kNone;  ///< kNone = it keeps its tier.
+  /// kNoTimeLimit = none; nullopt = it keeps its limit.
+  std::optional<Duration> time_limit{};
+  bool adds_time = false;  ///< `time_limit` is added to the limit in force.
   bool operator==(const Edit&) const = default;
 };
 
@@ -328,15 +340,14 @@ struct RemoveHost {
 
 }  // namespace entry
 
-using Entry =
-    std::variant<entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick,
-                 entry::Decide, entry::Ready, entry::Start, entry::Stop, entry::Finish,
-                 entry::Abort, entry::Condemn, entry::Pardon, entry::Expire, entry::Suspend,
-                 entry::Resume, entry::Requeue, entry::Fence, entry::Adopt, entry::Edit,
-                 entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
-                 entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
-                 entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken,
-                 entry::EndAccessToken, entry::NoteRequests, entry::ResetAdmin, entry::GpuOrder>;
+using Entry = std::variant<
+    entry::Register, entry::Submit, entry::Cancel, entry::Observe, entry::Tick, entry::Decide,
+    entry::Ready, entry::Start, entry::Stop, entry::Finish, entry::Abort, entry::Condemn,
+    entry::Pardon, entry::Expire, entry::Suspend, entry::Resume, entry::Requeue, entry::Fence,
+    entry::Adopt, entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
+    entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
+    entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken,
+    entry::NoteRequests, entry::ResetAdmin, entry::GpuOrder, entry::SetQueues>;
 
 EntryKind kind_of(const Entry& entry);
 /// An entry as it stands in the log.

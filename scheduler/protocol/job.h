@@ -10,6 +10,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/array_range.h"
+#include "scheduler/protocol/queues.h"
 #include "scheduler/protocol/request.h"
 
 namespace muster::scheduler {
@@ -56,7 +57,8 @@ struct Limits {
   bool keep_when_isolated = false;            ///< Never stops by itself, so silence never frees it.
   Duration grace = std::chrono::seconds(10);  ///< Between TERM and KILL.
   Duration patience = std::chrono::seconds(5);  ///< After a silent verdict.
-  Duration time_limit{0};                       ///< Of an attempt; 0 = none.
+  /// Of an attempt; 0 = none. In a Submit 0 = that of its tier, kNoTimeLimit = none.
+  Duration time_limit{0};
   bool operator==(const Limits&) const = default;
 };
 
@@ -78,6 +80,8 @@ struct JobSpec {
   std::optional<ArrayRange> array{};  ///< nullopt: it is one job.
   bool is_held = false;               ///< The job begins suspended. False for an array.
   std::string team{};                 ///< "" = the first team of the user; the log fills it in.
+  std::string queue{};                ///< "" = the default queue of the user; the log fills it in.
+  Tier tier = Tier::kNone;            ///< kNone = the first tier of the queue; the log fills it in.
   bool operator==(const JobSpec&) const = default;
 };
 

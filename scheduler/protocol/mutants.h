@@ -29,6 +29,7 @@ enum class SchedulerMutant : std::uint8_t {
   kAmountsForgotten,         ///< CPUs and memory that attempts hold are not counted.
   kMaskIgnored,              ///< New attempts are placed on GPUs that are masked.
   kTaskUncounted,            ///< An array does not count a task that failed.
+  kQueueMaxIgnored,          ///< The max of a queue keeps no job out.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
@@ -43,7 +44,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 24> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 25> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -68,6 +69,7 @@ inline constexpr std::array<SchedulerMutantName, 24> kSchedulerMutants = {{
     {SchedulerMutant::kAmountsForgotten, "amounts_forgotten"},
     {SchedulerMutant::kTaskUncounted, "task_uncounted"},
     {SchedulerMutant::kMaskIgnored, "mask_ignored"},
+    {SchedulerMutant::kQueueMaxIgnored, "queue_max_ignored"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -94,7 +94,7 @@ class QuorumSeat {
   const Raft* raft() const { return raft_.has_value() ? &*raft_ : nullptr; }
   const State& state() const { return scheduler_.state(); }
   Capacity& capacity() const { return scheduler_.capacity(); }
-  const Queue& queue() const { return scheduler_.queue(); }
+  const PendingIndex& pending() const { return scheduler_.pending(); }
   /// Hosts on which this leader places nothing now, and why. Empty on other hosts.
   std::map<HostId, std::string> left_out() const {
     return leads() ? scheduler_.left_out() : std::map<HostId, std::string>();

@@ -8,6 +8,7 @@ SeatReply reply_of(const ClientReply& reply) {
   if (reply.error.has_value()) {
     out.code = reply.error->code;
     out.text = reply.error->text;
+    out.retry_after = reply.retry_after;
   } else if (reply.job == JobId()) {
     out.done = true;
     out.text = reply.told;
@@ -18,11 +19,11 @@ SeatReply reply_of(const ClientReply& reply) {
 }
 
 SeatReply reply_of(ElectorateKeeper::Done done) {
-  return {done.request, std::nullopt, done.ok, done.code, std::move(done.text)};
+  return {done.request, std::nullopt, done.ok, done.code, std::move(done.text), std::nullopt};
 }
 
 SeatReply refusal(std::uint64_t request, std::string why_not) {
-  return {request, std::nullopt, false, ErrorCode::kUnavailable, std::move(why_not)};
+  return {request, std::nullopt, false, ErrorCode::kUnavailable, std::move(why_not), std::nullopt};
 }
 
 }  // namespace muster::scheduler

@@ -101,6 +101,7 @@ struct SeatReply {
   bool done = false;                     ///< The request was about no job, and is done.
   ErrorCode code = ErrorCode::kInvalid;  ///< Only if there is no job and `done` is false.
   std::string text;
+  std::optional<Duration> retry_after{};  ///< ClientReply::retry_after.
 };
 SeatReply reply_of(const ClientReply& reply);
 SeatReply reply_of(ElectorateKeeper::Done done);

@@ -33,7 +33,7 @@ class State;
 
 /// Raised when State::encode(), State::last_outcome(), the points or the effect of an entry on the
 /// state change: members of different forms are not compared.
-inline constexpr std::uint64_t kStateHashForm = 6;
+inline constexpr std::uint64_t kStateHashForm = 7;
 /// Between two snapshots. More: a difference is seen sooner; each point is a comparison.
 inline constexpr std::uint64_t kHashPoints = 20;
 inline constexpr std::size_t kDeepBytesMax = 256 << 10;

@@ -31,6 +31,10 @@ std::optional<AccessObject> job_object(const Books& books, JobId id) {
   return array == nullptr ? std::nullopt : std::optional(object_of(array->spec, id));
 }
 
+bool sets_more_than_priority(const entry::Edit& fact) {
+  return fact != entry::Edit{fact.job, fact.priority, fact.by};
+}
+
 /// Asks the gate for one entry. An entry without an overload is one that a leader makes by itself.
 struct Gate {
   const Books& books;
@@ -59,8 +63,10 @@ struct Gate {
     if (!object.has_value()) {
       return "";
     }
+    const std::string why =
+        sets_more_than_priority(fact) ? ask(fact.by, Right::kMayOrderJobs, *object) : "";
     object->priority = fact.priority;
-    return ask(fact.by, Right::kMayPrioritise, *object);
+    return why.empty() && !fact.keeps_priority ? ask(fact.by, Right::kMayPrioritise, *object) : why;
   }
   std::string operator()(const entry::Fence& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::Drain& fact) const { return ask_operator(fact.by); }
@@ -68,6 +74,7 @@ struct Gate {
   std::string operator()(const entry::RemoveHost& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::EndTicket& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::GpuOrder& fact) const { return ask_operator(fact.by); }
+  std::string operator()(const entry::SetQueues& fact) const { return ask_operator(fact.by); }
   std::string operator()(const entry::MakeTicket& fact) const {
     const bool brings_rights =
         (fact.may_vote || fact.may_vouch) && !mutant(Mutant::kTicketRightsUnasked);

@@ -51,11 +51,20 @@ bool is_whole(const entry::Adopt& fact) {
          hosts.size() == detail.members.size() && hosts.count(fact.host) != 0;
 }
 
+/// Whether both are of one job. Operators may have moved the job to another queue or tier, or
+/// changed its time limit, since its agent heard of it: these do not count.
+bool are_of_one_job(const JobSpec& ours, JobSpec theirs) {
+  theirs.queue = ours.queue;
+  theirs.tier = ours.tier;
+  theirs.limits.time_limit = ours.limits.time_limit;
+  return ours == theirs;
+}
+
 /// The job of the attempt; null if this log never had it. A lost log may have given the number to
 /// the job of another client: the end of one is not the end of the other.
 const Job* job_of(const Books& books, const GrantDetail& detail) {
   const Job* known = books.jobs.find(detail.job);
-  if (known == nullptr || known->spec == detail.spec) {
+  if (known == nullptr || are_of_one_job(known->spec, detail.spec)) {
     return known;
   }
   // An earlier attempt of it may have been adopted. No submitted job is without a key.
@@ -63,7 +72,7 @@ const Job* job_of(const Books& books, const GrantDetail& detail) {
       std::find_if(books.jobs.all().begin(), books.jobs.all().end(), [&](const auto& item) {
         const Job& other = item.second;
         return other.key.empty() && other.submitted_by == adopted_as(detail.job) &&
-               other.spec == detail.spec;
+               are_of_one_job(other.spec, detail.spec);
       });
   return adopted_before == books.jobs.all().end() ? nullptr : &adopted_before->second;
 }
@@ -127,10 +136,17 @@ Job& add_lost_job(Step& step, const GrantDetail& detail) {
   lost.id = is_free ? detail.job : jobs.give_number();
   lost.spec = detail.spec;
   lost.submitted_by = is_free ? "adopted" : adopted_as(detail.job);
-  if (TaskArray* array = step.books.arrays.find(array_of(lost.id));
-      array != nullptr && is_task(lost.id)) {
+  TaskArray* const array = is_task(lost.id) ? step.books.arrays.find(array_of(lost.id)) : nullptr;
+  if (array != nullptr) {
     array->adopt(index_of_task(lost.id));
   }
+  // The agent may be of a version before queues, and the tree another one than that of the lost
+  // log.
+  const QueueBook& queues = step.books.queues;
+  const QueueNumber leaf =
+      leaf_charged(queues, array != nullptr ? array->spec.queue : lost.spec.queue);
+  lost.spec.queue = queues.at(leaf).node.path;
+  lost.spec.tier = lost.spec.tier == Tier::kNone ? queues.tiers(leaf).front() : lost.spec.tier;
   return add_job(step, std::move(lost), "adopted");
 }
 

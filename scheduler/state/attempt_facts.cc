@@ -15,6 +15,7 @@ void free_member(Books& books, const Attempt& attempt, const HostId& host) {
   CHECK(record != nullptr);
   CHECK(record->end != MemberEnd::kNone);
   books.gpus.free(attempt.token, record->member);
+  books.shares.remove(books.queues, attempt.share, record->charge);
   Job* const job = books.jobs.find(attempt.job);
   const HostRecord* known = books.hosts.find(host);
   if (job != nullptr && known != nullptr) {
@@ -31,6 +32,9 @@ void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
     free_member(step.books, attempt, host);
     step.result.holdings_changed.push_back(host);
     step.result.capacity_changed = true;
+  }
+  if (!outcome.freed.empty()) {
+    step.result.shares_changed.push_back(attempt.share);
   }
   settle(step, attempt);
   const Job* owner = step.books.jobs.find(attempt.job);

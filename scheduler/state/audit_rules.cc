@@ -44,6 +44,15 @@ std::string change_text(const DirectoryChange& change) {
   return text;
 }
 
+/// "3 queues", "1 queue, 2 moves"
+std::string queues_text(const entry::SetQueues& fact) {
+  const auto counted = [](std::size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  return counted(fact.tree.nodes.size(), "queue") +
+         (fact.moves.empty() ? "" : ", " + counted(fact.moves.size(), "move"));
+}
+
 /// Names an entry that a person may order, and its object. An entry without an overload is one that
 /// a leader makes by itself.
 struct Naming {
@@ -117,6 +126,9 @@ struct Naming {
   Named operator()(const entry::GpuOrder& fact) const {
     return about(fact.by, fact.is_mask ? "mask_gpu" : "unmask_gpu",
                  host_text(fact.host) + " gpu " + fact.uuid);
+  }
+  Named operator()(const entry::SetQueues& fact) const {
+    return about(fact.by, "set_queues", queues_text(fact));
   }
   template <class T>
   Named operator()(const T&) const {

@@ -22,6 +22,20 @@ GpuBook held_by(const HostBook& hosts, const AttemptBook& attempts) {
   return held;
 }
 
+/// The means of `books`, and what its attempts hold.
+ShareBook shared_by(const Books& books) {
+  ShareBook shares(books.shares.pools(), books.shares.sampled_at());
+  for (const Token& token : books.attempts.live()) {
+    const Attempt& attempt = *books.attempts.find(token);
+    for (const MemberRecord& record : attempt.members) {
+      if (record.end == MemberEnd::kNone) {
+        shares.add(books.queues, attempt.share, record.charge);
+      }
+    }
+  }
+  return shares;
+}
+
 /// Bytes counted from the other books; for earlier attempts, from those that `kept` lists.
 KeptBytes kept_of(const Books& books) {
   KeptBytes bytes;
@@ -77,6 +91,7 @@ void check_kept(const Books& books) {
 
 void derive(Books& books) {
   books.gpus = held_by(books.hosts, books.attempts);
+  books.shares = shared_by(books);
   for (const auto& [id, job] : books.jobs.all()) {
     if (!job.has_ended()) {
       books.sizes.add_earlier(books.attempts, job);
@@ -109,6 +124,7 @@ void check_everything(const Books& books) {
   books.arrays.check(books.jobs.all());
   books.roll.check_invariants();
   CHECK(held_by(books.hosts, books.attempts) == books.gpus);
+  CHECK(shared_by(books) == books.shares);
   for (const auto& [id, job] : books.jobs.all()) {
     check_job(books, job);
   }

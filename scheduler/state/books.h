@@ -19,7 +19,9 @@
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
 #include "scheduler/state/popularity.h"
+#include "scheduler/state/queue_book.h"
 #include "scheduler/state/roll_book.h"
+#include "scheduler/state/share_book.h"
 #include "scheduler/state/state_sizes.h"
 #include "scheduler/state/usage_book.h"
 
@@ -40,6 +42,8 @@ struct Books {
   UsageBook usage;
   AuditBook audit;
   Popularity popularity;
+  QueueBook queues;
+  ShareBook shares;  ///< Means and credits; what is held is derived from the attempts.
   StateSizes sizes;  ///< Derived.
 };
 

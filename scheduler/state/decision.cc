@@ -7,6 +7,7 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/charge.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/job_moves.h"
 
@@ -52,6 +53,55 @@ bool is_as_asked(const Request& request, const Member& member) {
   return member.ranks == request.ranks_per_host &&
          (request.gpus_per_host == 0 ? !member.gpus.empty()
                                      : member.gpus.size() == request.gpus_per_host);
+}
+
+/// As registered; a host of no size if it is not known.
+const HostRecord& host_of(const Books& books, const Member& member) {
+  static const HostRecord kUnknown;
+  const HostRecord* known = books.hosts.find(member.host);
+  return known == nullptr ? kUnknown : *known;
+}
+
+AttemptShare share_of(const Books& books, const Job* owner, const Member& first) {
+  const std::string_view path = owner == nullptr ? kDefaultQueue : owner->spec.queue;
+  const QueueNode& leaf = books.queues.at(leaf_charged(books.queues, path)).node;
+  AttemptShare share;
+  share.queue = leaf.path;
+  share.user = leaf.is_fifo || owner == nullptr ? "" : owner->spec.user;
+  share.pool = pool_on(host_of(books, first), owner == nullptr ? JobSpec() : owner->spec);
+  return books.shares.settled(books.queues, std::move(share));
+}
+
+/// "32 h100": the max of that queue which leaves `room` thousandths of the pool.
+std::string max_text(const Books& books, QueueNumber queue, std::string_view pool,
+                     std::uint64_t room) {
+  constexpr std::uint64_t kThousandthsOfOne = 1000;
+  const std::uint64_t of_pool = books.shares.share(queue, pool).held;
+  const std::uint64_t of_all = books.shares.held_gpus(queue);
+  for (const auto& [type, max] : books.queues.at(queue).node.max) {
+    const bool is_own = type == (pool == kCpuPool ? kCpus : pool);
+    const bool is_of_all = type == kAllGpus && pool != kCpuPool;
+    const std::uint64_t limit = max * kThousandthsOfOne;
+    if ((is_own || is_of_all) && limit - std::min(limit, is_own ? of_pool : of_all) == room) {
+      return std::to_string(max) + " " + type;
+    }
+  }
+  return "";
+}
+
+/// Whether the queues of the job have room for that gang; says which has not.
+std::string why_no_room(const Books& books, const Job& job, const std::vector<Member>& members) {
+  std::uint64_t charge = 0;
+  for (const Member& member : members) {
+    charge += charge_of(host_of(books, member), member);
+  }
+  const AttemptShare share = share_of(books, &job, members.front());
+  QueueNumber at = kRootQueue;
+  const std::uint64_t room =
+      books.shares.room(books.queues, books.queues.number_of(share.queue), share.pool, &at);
+  return charge <= room ? ""
+                        : "queue " + books.queues.at(at).node.path + " is at its max of " +
+                              max_text(books, at, share.pool, room);
 }
 
 /// The RESERVED attempt that the leader decided.
@@ -111,7 +161,7 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
       (request.gpus == 0 && ranks != request.ranks)) {
     return "the gang is not whole";
   }
-  return "";
+  return why_no_room(books, *wanted, fact.members);
 }
 
 void on_decide(Step& step, entry::Decide& fact) {
@@ -127,15 +177,36 @@ void on_decide(Step& step, entry::Decide& fact) {
   bind(step, owner, reserved(step, owner, fact));
 }
 
+QueueNumber leaf_charged(const QueueBook& queues, std::string_view path) {
+  QueueNumber queue = queues.number_of(path);
+  if (!queues.at(queue).is_leaf()) {
+    queue = queues.number_of(kDefaultQueue);
+  }
+  while (!queues.at(queue).is_leaf()) {
+    queue = queues.at(queue).children.front();
+  }
+  return queue;
+}
+
+void set_share(const Books& books, const Job* owner, Attempt& attempt) {
+  attempt.share = share_of(books, owner, attempt.members.front().member);
+  for (MemberRecord& record : attempt.members) {
+    record.charge = charge_of(host_of(books, record.member), record.member);
+  }
+}
+
 void bind(Step& step, Job& owner, Attempt attempt) {
+  set_share(step.books, &owner, attempt);
   for (const MemberRecord& record : attempt.members) {
     if (record.end != MemberEnd::kNone) {
       continue;
     }
     step.books.hosts.raise_floor(record.member.host, attempt.token);
     step.books.gpus.take(attempt.token, record.member);
+    step.books.shares.add(step.books.queues, attempt.share, record.charge);
     step.result.holdings_changed.push_back(record.member.host);
   }
+  step.result.shares_changed.push_back(attempt.share);
   owner.life.attempts = attempt.number;
   owner.life.current = attempt.token;
   note_attempt(step.books, owner, attempt.token);

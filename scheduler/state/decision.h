@@ -3,6 +3,7 @@
 // from then on. Rules over the books.
 
 #include <string>
+#include <string_view>
 
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/step.h"
@@ -14,6 +15,11 @@ std::string why_not(const Books& books, const entry::Decide& fact);
 /// Checks the decision again: the state may have changed between the leader's decision and this
 /// entry. Moves the members out of `fact`.
 void on_decide(Step& step, entry::Decide& fact);
+/// The leaf for work that was in the queue `path` when the tree, or the log, was another one.
+QueueNumber leaf_charged(const QueueBook& queues, std::string_view path);
+/// Where the charges of the attempt count, and how much each member is charged. `owner`: its job;
+/// null if it is forgotten. Precondition: it has members.
+void set_share(const Books& books, const Job* owner, Attempt& attempt);
 /// Schedules the queued job `owner` as this attempt. The members of the attempt that are not over
 /// hold their GPUs from here on. Precondition: no other attempt holds one of them.
 void bind(Step& step, Job& owner, Attempt attempt);

@@ -7,10 +7,10 @@ namespace {
 
 // Lengths, ids, times and numbers as encoded (snapshot.cc), rounded up. That of a job includes its
 // reason and the tokens of its attempts, that of a rank its result.
-constexpr std::size_t kJobBytes = 572;
+constexpr std::size_t kJobBytes = 580;
 constexpr std::size_t kTextBytes = 3;
-constexpr std::size_t kAttemptBytes = 140;
-constexpr std::size_t kMemberBytes = 140;
+constexpr std::size_t kAttemptBytes = 150;
+constexpr std::size_t kMemberBytes = 149;
 constexpr std::size_t kRankBytes = 76 + kDetailBytesMax;
 constexpr std::size_t kTransitionBytes = 45;
 constexpr std::size_t kKeyBytes = 28;
@@ -20,7 +20,7 @@ constexpr std::size_t kRunBytes = 16;  ///< One of the runs of an array.
 
 std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const std::string& by) {
   std::size_t bytes = kJobBytes + key.size() + by.size() + spec.name.size() + spec.user.size() +
-                      spec.command.directory.size();
+                      spec.command.directory.size() + spec.queue.size();
   const Request& request = spec.request;
   for (const auto* names : {&request.gpu_types, &request.labels, &request.not_labels,
                             &request.hosts, &request.not_hosts}) {
@@ -39,7 +39,8 @@ std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const
 }
 
 std::size_t kept_bytes(const Attempt& attempt) {
-  std::size_t bytes = kAttemptBytes;
+  const AttemptShare& share = attempt.share;
+  std::size_t bytes = kAttemptBytes + share.queue.size() + share.user.size() + share.pool.size();
   for (const MemberRecord& record : attempt.members) {
     bytes += kMemberBytes + kRankBytes * record.member.rank_count();
     for (const GpuSlot& gpu : record.member.gpus) {

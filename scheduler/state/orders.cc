@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gossip/base/check.h"
+#include "scheduler/access/authorize.h"
+#include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/state/kept_bytes.h"
 #include "scheduler/state/outcomes.h"
+#include "scheduler/state/queue_rules.h"
 #include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
@@ -141,6 +147,272 @@ void set_priority(Step& step, Job& job, const entry::Edit& fact) {
                                  {"index", std::to_string(step.index.value())}}});
 }
 
+/// The part of a specification that an edit changes, beside the priority.
+struct Terms {
+  std::string queue;
+  Tier tier = Tier::kNone;
+  Duration time_limit{0};  ///< 0 = none.
+  bool operator==(const Terms&) const = default;
+};
+
+Terms terms_of(const JobSpec& spec) {
+  return {spec.queue, spec.tier, spec.limits.time_limit};
+}
+
+bool waits(const Job& job) {
+  return job.life.state == JobState::kQueued || job.life.state == JobState::kSuspended;
+}
+
+Error wrong_edit(std::string text) {
+  return {ErrorCode::kInvalid, std::move(text)};
+}
+
+/// "1h 30m"
+std::string ran_text(Duration span) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span).count();
+  std::string text;
+  for (const auto& [length, unit] : {std::pair{3600, "h"}, {60, "m"}, {1, "s"}}) {
+    const std::int64_t count = length == 3600 ? seconds / length : seconds / length % 60;
+    text += count == 0 ? "" : (text.empty() ? "" : " ") + std::to_string(count) + unit;
+  }
+  return text.empty() ? "less than a second" : text;
+}
+
+/// A member of the queue; "" if nobody is.
+std::string member_of(const Books& books, QueueNumber queue) {
+  for (const std::string& member : books.queues.members(queue)) {
+    if (!member.starts_with('@')) {
+      return member;
+    }
+    const std::string_view team = std::string_view(member).substr(1);
+    for (const auto& [name, user] : books.directory.users()) {
+      if (std::find(user.teams.begin(), user.teams.end(), team) != user.teams.end()) {
+        return name;
+      }
+    }
+  }
+  return "";
+}
+
+/// settle_queue() for a job that is there. An operator puts it also where its user is no member.
+Status settle_again(const Books& books, JobSpec& spec, const Subject& by) {
+  Status settled = settle_queue(books, spec);
+  const bool is_denied = !settled.has_value() && settled.error().code == ErrorCode::kDenied;
+  if (!is_denied || !by.token.is_zero() ||
+      !why_denied(books.directory, by.user, Right::kMayOperate, AccessObject()).empty()) {
+    return settled;
+  }
+  std::string member = member_of(books, books.queues.number_of(spec.queue));
+  if (member.empty()) {
+    return settled;
+  }
+  std::swap(spec.user, member);
+  settled = settle_queue(books, spec);
+  std::swap(spec.user, member);
+  return settled;
+}
+
+/// As a Submit would say it: kNoTimeLimit = none.
+Result<Duration> limit_asked(const JobSpec& spec, const entry::Edit& fact) {
+  const Duration now = spec.limits.time_limit;
+  if (!fact.time_limit.has_value()) {
+    return now == Duration::zero() ? kNoTimeLimit : now;
+  }
+  const Duration asked = *fact.time_limit;
+  if (asked <= Duration::zero()) {
+    return wrong_edit("a time limit has to be above 0");
+  }
+  if (fact.adds_time && now == Duration::zero()) {
+    return wrong_edit("there is no time limit to add to");
+  }
+  const Duration most = fact.adds_time ? kSpanMax - now : kSpanMax;
+  if (asked > most && (fact.adds_time || asked != kNoTimeLimit)) {
+    return wrong_edit("a time limit is at most a year");
+  }
+  return fact.adds_time ? now + asked : asked;
+}
+
+/// The limit in the queue that the job is in; 0 = none. Another limit is no new place: it asks for
+/// no member, and not whether the job could start.
+Result<Duration> limit_here(const QueueBook& queues, const JobSpec& spec, Duration asked) {
+  const bool is_none = asked == kNoTimeLimit;
+  const auto max = queues.time_limit_max(queues.number_of(spec.queue));
+  if (queues.is_set() && max.has_value() && asked > *max) {
+    return wrong_edit("the time limit of a job in queue " + spec.queue + " is at most " +
+                      ran_text(*max));
+  }
+  if (queues.is_set() && is_none && !max.has_value() && spec.tier != Tier::kInference) {
+    return wrong_edit("a job in queue " + spec.queue +
+                      " has to have a time limit, unless its tier is inference");
+  }
+  return is_none ? Duration::zero() : asked;
+}
+
+/// The tier that the job asks for in that queue: kNone = the first one of the queue.
+Tier tier_asked(const QueueBook& queues, const std::string& queue, const JobSpec& spec,
+                const entry::Edit& fact) {
+  const auto number = queues.find(queue);
+  if (fact.tier != Tier::kNone || !number.has_value()) {
+    return fact.tier;
+  }
+  const std::vector<Tier> tiers = queues.tiers(*number);
+  const bool is_there = std::find(tiers.begin(), tiers.end(), spec.tier) != tiers.end();
+  return is_there ? spec.tier : Tier::kNone;
+}
+
+bool changes_queue(const JobSpec& spec, const entry::Edit& fact) {
+  return !fact.queue.empty() && fact.queue != spec.queue;
+}
+bool changes_tier(const JobSpec& spec, const entry::Edit& fact) {
+  return fact.tier != Tier::kNone && fact.tier != spec.tier;
+}
+
+Result<Terms> edited_terms(const Books& books, const JobSpec& spec, const entry::Edit& fact) {
+  const Result<Duration> asked = limit_asked(spec, fact);
+  if (!asked) {
+    return asked.error();
+  }
+  if (changes_queue(spec, fact) || changes_tier(spec, fact)) {
+    JobSpec placed;  // Without the command, which may be long.
+    placed.user = spec.user;
+    placed.request = spec.request;
+    placed.queue = fact.queue.empty() ? spec.queue : fact.queue;
+    placed.tier = tier_asked(books.queues, placed.queue, spec, fact);
+    placed.limits.time_limit = *asked;
+    const Status settled = settle_again(books, placed, fact.by);
+    return settled ? Result<Terms>(terms_of(placed)) : settled.error();
+  }
+  Terms terms = terms_of(spec);
+  if (fact.time_limit.has_value()) {
+    const Result<Duration> limit = limit_here(books.queues, spec, *asked);
+    if (!limit) {
+      return limit.error();
+    }
+    terms.time_limit = *limit;
+  }
+  return terms;
+}
+
+/// The changes that a job with an attempt cannot hear, in words; "" without any.
+std::string bound_text(const Job& job, const entry::Edit& fact) {
+  std::string text;
+  const auto add = [&text](bool is_changed, std::string_view what) {
+    text += is_changed ? (text.empty() ? "" : " and ") + std::string(what) : "";
+  };
+  add(!fact.keeps_priority && fact.priority != job.orders.priority, "priority");
+  add(changes_queue(job.spec, fact), "queue");
+  add(changes_tier(job.spec, fact), "tier");
+  return text;
+}
+
+/// kConflict and kInvalid name the job.
+Result<Terms> edited_terms(const Books& books, const Job& job, const entry::Edit& fact) {
+  const std::string name = "job " + text_of(job.id);
+  const std::string state(text_of(job.life.state));
+  if (job.has_ended()) {
+    return Error{ErrorCode::kConflict, name + " has " + state + ": nothing of it can change"};
+  }
+  const std::string bound = waits(job) ? "" : bound_text(job, fact);
+  if (!bound.empty()) {
+    return Error{ErrorCode::kConflict, name + " is " + state + ": its " + bound +
+                                           " cannot change before it waits again, its time limit "
+                                           "can"};
+  }
+  const Result<Terms> terms = edited_terms(books, job.spec, fact);
+  if (!terms) {
+    return Error{terms.error().code, name + ": " + terms.error().text};
+  }
+  const Attempt* attempt = books.attempts.find(job.life.current);
+  const bool runs = attempt != nullptr && attempt->state == AttemptState::kStarted;
+  const Duration ran = runs ? books.cluster_time - attempt->started_at : Duration::zero();
+  const bool has_limit = terms->time_limit != Duration::zero();
+  if (fact.time_limit.has_value() && has_limit && runs && terms->time_limit <= ran) {
+    return wrong_edit(name + " has run for " + ran_text(ran) +
+                      " already: a time limit has to be above that");
+  }
+  return terms;
+}
+
+/// `bytes` counts what they take with the record that has them.
+template <class Bytes>
+void set_terms(Step& step, JobSpec& spec, Terms terms, Bytes bytes) {
+  step.books.sizes.remove_unfinished(bytes());
+  spec.queue = std::move(terms.queue);
+  spec.tier = terms.tier;
+  spec.limits.time_limit = terms.time_limit;
+  step.books.sizes.add_unfinished(bytes());
+}
+
+void tell_edited(Step& step, JobId id, const Terms& before, const Terms& after, const Subject& by) {
+  if (before == after) {
+    return;
+  }
+  Event said{Severity::kInfo, "job_edited", {{"job", text_of(id)}}};
+  if (after.queue != before.queue) {
+    said.fields.emplace_back("queue", after.queue);
+  }
+  if (after.tier != before.tier) {
+    said.fields.emplace_back("tier", std::string(text_of(after.tier)));
+  }
+  if (after.time_limit != before.time_limit) {
+    said.fields.emplace_back("time_limit_ms", std::to_string(to_ms(after.time_limit)));
+  }
+  said.fields.emplace_back("by", by.name);
+  said.fields.emplace_back("index", std::to_string(step.index.value()));
+  step.result.events.push_back(std::move(said));
+}
+
+void edit_job(Step& step, Job& job, const entry::Edit& fact, Terms terms) {
+  if (terms.queue != job.spec.queue || terms.tier != job.spec.tier) {
+    step.result.jobs_moved.push_back(job.id);
+    step.result.capacity_changed = true;
+  }
+  set_terms(step, job.spec, std::move(terms), [&job] { return kept_bytes(job); });
+  if (waits(job) && !fact.keeps_priority) {
+    set_priority(step, job, fact);
+  }
+}
+
+/// The part of a word about all tasks that is about this one.
+entry::Edit part_for(const Job& task, const entry::Edit& fact) {
+  entry::Edit part = fact;
+  if (!waits(task)) {
+    part.keeps_priority = true;
+    part.queue.clear();
+    part.tier = Tier::kNone;
+  }
+  if (part.adds_time && task.spec.limits.time_limit == Duration::zero()) {
+    part.time_limit.reset();  // A word about this one has taken its limit away.
+  }
+  return part;
+}
+
+/// The tasks that are to come, those that wait, and the time limit of those that run.
+void edit_array(Step& step, TaskArray& array, const entry::Edit& fact) {
+  const Result<Terms> whole = edited_terms(step.books, array.spec, fact);
+  if (!whole) {
+    step.reject(whole.error().code, "job " + text_of(array.id) + ": " + whole.error().text);
+    return;
+  }
+  std::vector<std::pair<JobId, Terms>> tasks;
+  for (const JobId id : tasks_of(step.books, array)) {
+    const Job& task = step.books.jobs.at(id);
+    Result<Terms> terms = edited_terms(step.books, task, part_for(task, fact));
+    if (!terms) {
+      step.reject(terms.error().code, terms.error().text);
+      return;
+    }
+    tasks.emplace_back(id, *std::move(terms));
+  }
+  tell_edited(step, array.id, terms_of(array.spec), *whole, fact.by);
+  set_terms(step, array.spec, *whole,
+            [&array] { return kept_bytes_of_job(array.spec, array.key, array.submitted_by); });
+  array.priority = fact.keeps_priority ? array.priority : fact.priority;
+  for (auto& [id, terms] : tasks) {
+    edit_job(step, step.books.jobs.at(id), fact, std::move(terms));
+  }
+}
+
 }  // namespace
 
 void on_cancel(Step& step, const entry::Cancel& fact) {
@@ -196,31 +468,30 @@ void on_requeue(Step& step, const entry::Requeue& fact) {
 }
 
 void on_edit(Step& step, const entry::Edit& fact) {
-  TaskArray* const array = is_task(fact.job) ? nullptr : step.books.arrays.find(fact.job);
-  if (array != nullptr && !array->has_ended()) {
-    array->priority = fact.priority;
-    step.result.job = fact.job;
-    for (const JobId task : tasks_of(step.books, *array)) {
-      Job& waits = step.books.jobs.at(task);
-      if (waits.life.state == JobState::kQueued || waits.life.state == JobState::kSuspended) {
-        set_priority(step, waits, fact);
-      }
-    }
+  if (fact.keeps_priority && fact.queue.empty() && fact.tier == Tier::kNone &&
+      !fact.time_limit.has_value()) {
+    step.reject(ErrorCode::kInvalid, "an edit says at least one thing that changes");
     return;
   }
+  TaskArray* const array = is_task(fact.job) ? nullptr : step.books.arrays.find(fact.job);
   Job* const job = step.books.jobs.find(fact.job);
+  if (array != nullptr && !array->has_ended()) {
+    step.result.job = fact.job;
+    edit_array(step, *array, fact);
+    return;
+  }
   if (job == nullptr) {
     refuse_unknown(step, fact.job);
     return;
   }
   step.result.job = fact.job;
-  if (job->life.state != JobState::kQueued && job->life.state != JobState::kSuspended) {
-    step.reject(ErrorCode::kConflict, "job " + text_of(fact.job) + " is " +
-                                          std::string(text_of(job->life.state)) +
-                                          ": only the priority of a waiting job can change");
+  Result<Terms> terms = edited_terms(step.books, *job, fact);
+  if (!terms) {
+    step.reject(terms.error().code, terms.error().text);
     return;
   }
-  set_priority(step, *job, fact);
+  tell_edited(step, job->id, terms_of(job->spec), *terms, fact.by);
+  edit_job(step, *job, fact, *std::move(terms));
 }
 
 }  // namespace muster::scheduler

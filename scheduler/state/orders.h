@@ -12,7 +12,11 @@ void on_cancel(Step& step, const entry::Cancel& fact);
 void on_suspend(Step& step, const entry::Suspend& fact);
 void on_resume(Step& step, const entry::Resume& fact);
 void on_requeue(Step& step, const entry::Requeue& fact);
-/// Changes the job's place in the queue. Refused if the job does not wait.
+/// Changes the place of a job that waits, and the time limit of a job that has not ended. Queue and
+/// tier are checked as those of a Submit, but operators put a job also where its user is no member.
+/// kConflict: the job has an attempt, and more than its time limit would change; or it has ended.
+/// kInvalid, too: the new limit is over already. Of an array it changes the tasks to come, those
+/// that wait, and the time limit of those that run; if one of them refuses, all stay as they are.
 void on_edit(Step& step, const entry::Edit& fact);
 
 }  // namespace muster::scheduler

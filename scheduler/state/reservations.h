@@ -14,6 +14,7 @@
 
 #include "gossip/wire/endpoint.h"
 #include "scheduler/protocol/entry.h"
+#include "scheduler/state/share_book.h"
 
 namespace muster::scheduler {
 
@@ -36,6 +37,7 @@ struct MemberRecord {
   LogIndex condemned;               ///< Index of the Condemn in force; 0 = there is no Condemn.
   std::vector<RankResult> results;  ///< In rank order once finished; before that, first failures.
   bool is_fenced = false;           ///< It is kLost because an operator said so, without proof.
+  std::uint64_t charge = 0;         ///< charge_of() when it was decided.
   bool operator==(const MemberRecord&) const = default;
 
   /// The first rank that ended without evidence though its host lives; null if there is no such.
@@ -70,6 +72,7 @@ struct Attempt {
   bool lost_host = false;
   gossip::Endpoint master;  ///< From the Ready of the first member.
   std::vector<MemberRecord> members;
+  AttemptShare share;  ///< Where the charges of its members count.
   bool operator==(const Attempt&) const = default;
 
   MemberRecord* find(const HostId& host);

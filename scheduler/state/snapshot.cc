@@ -16,7 +16,9 @@
 #include "scheduler/state/directory_snapshot.h"
 #include "scheduler/state/host_snapshot.h"
 #include "scheduler/state/popularity_snapshot.h"
+#include "scheduler/state/queue_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
+#include "scheduler/state/share_snapshot.h"
 
 namespace muster::scheduler {
 namespace {
@@ -39,8 +41,11 @@ enum class Section : std::uint8_t {
   kPopularity = 12,
   kDirectory = 13,
   kAudit = 14,
+  kQueues = 15,
+  kShares = 16,
 };
-constexpr std::uint64_t kSnapshotVersion = 7;
+/// 8: the tree of queues; jobs have a queue and a tier, attempts a share.
+constexpr std::uint64_t kSnapshotVersion = 8;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
@@ -78,7 +83,7 @@ std::uint32_t read_u32(Reader& in) {
 }
 
 Encoder encode_attempt(const Attempt& attempt) {
-  Encoder out = section(Section::kAttempt, 18);
+  Encoder out = section(Section::kAttempt, 19);
   out.token(attempt.token)
       .num(attempt.job)
       .u64(attempt.number)
@@ -95,6 +100,7 @@ Encoder encode_attempt(const Attempt& attempt) {
       .duration(attempt.started_at);
   write(out, attempt.master);
   out.duration(attempt.failed_at.value_or(kNotFailed)).boolean(attempt.lost_host);
+  out.array(3).text(attempt.share.queue).text(attempt.share.user).text(attempt.share.pool);
   return out;
 }
 
@@ -120,16 +126,22 @@ Attempt read_attempt(Reader& in) {
     attempt.failed_at = failed_at == kNotFailed ? std::nullopt : std::optional(failed_at);
     attempt.lost_host = in.boolean();
   }
+  if (in.left() > 0) {
+    Reader share = in.array();
+    attempt.share.queue = share.text();
+    attempt.share.user = share.text();
+    attempt.share.pool = share.text();
+  }
   return attempt;
 }
 
 Encoder encode_member(const Token& token, const MemberRecord& record) {
-  Encoder out = section(Section::kMember, 8);
+  Encoder out = section(Section::kMember, 9);
   out.token(token);
   write(out, record.member);
   out.boolean(record.ready).u64(static_cast<std::uint64_t>(record.end)).num(record.condemned);
   write(out, record.results);
-  out.boolean(record.is_fenced);
+  out.boolean(record.is_fenced).u64(record.charge);
   return out;
 }
 
@@ -141,6 +153,7 @@ MemberRecord read_member_record(Reader& in) {
   record.condemned = in.num<LogIndex>();
   record.results = read_rank_results(in);
   record.is_fenced = in.boolean();
+  record.charge = in.left() > 0 ? in.u64() : 0;
   return record;
 }
 
@@ -317,6 +330,8 @@ struct Parts {
   RollParts roll;
   DirectoryParts directory;
   AuditParts audit;
+  QueueBook queues;
+  ShareParts shares;
 };
 
 void read_head(Reader& in, Parts& parts) {
@@ -339,9 +354,20 @@ void read_usage(Reader& in, UsageBook::Rows& rows) {
   rows[std::move(key)] = in.u64();
 }
 
+void read_client_key(Reader& in, ClientKeys::Records& keys) {
+  std::string key = in.text();
+  const JobId job = in.num<JobId>();
+  keys[job] = ClientKeys::Record{std::move(key), in.duration()};
+}
+
+void read_open_ticket(Reader& in, std::map<std::string, Ticket>& tickets) {
+  std::string key = in.text();
+  tickets[std::move(key)] = read_ticket(in);
+}
+
 /// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kAudit)) {
+  switch (read_enum(in, Section::kShares)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -368,12 +394,9 @@ bool read_document(Reader& in, Parts& parts) {
       parts.jobs[job.id] = std::move(job);
       break;
     }
-    case Section::kKey: {
-      std::string key = in.text();
-      const JobId job = in.num<JobId>();
-      parts.keys[job] = ClientKeys::Record{std::move(key), in.duration()};
+    case Section::kKey:
+      read_client_key(in, parts.keys);
       break;
-    }
     case Section::kUsage:
       read_usage(in, parts.usage);
       break;
@@ -390,11 +413,9 @@ bool read_document(Reader& in, Parts& parts) {
     case Section::kPopularity:
       read_popularity(in, parts.popularity);
       break;
-    case Section::kTicket: {
-      std::string key = in.text();
-      parts.roll.tickets[std::move(key)] = read_ticket(in);
+    case Section::kTicket:
+      read_open_ticket(in, parts.roll.tickets);
       break;
-    }
     case Section::kRollKeys:
       parts.roll.keys = read_roll_keys(in);
       break;
@@ -403,6 +424,12 @@ bool read_document(Reader& in, Parts& parts) {
       break;
     case Section::kAudit:
       read_audit(in, parts.audit);
+      break;
+    case Section::kQueues:
+      parts.queues = read_queues(in);
+      break;
+    case Section::kShares:
+      read_shares(in, parts.shares);
       break;
   }
   return in.ok();
@@ -500,6 +527,8 @@ std::string encoded(const Books& books) {
   }
   append_all(out, directory_documents(books.directory, number_of(Section::kDirectory)));
   append_all(out, audit_documents(books.audit, number_of(Section::kAudit)));
+  append_all(out, queue_documents(books.queues, number_of(Section::kQueues)));
+  append_all(out, share_documents(books.shares, books.queues, number_of(Section::kShares)));
   return out;
 }
 
@@ -526,6 +555,13 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
                         std::move(parts->roll.keys));
   books.directory = std::move(parts->directory).whole();
   books.audit = std::move(parts->audit).whole();
+  books.queues = std::move(parts->queues);
+  std::optional<ShareBook> shares =
+      std::move(parts->shares).whole(books.queues, books.cluster_time);
+  if (!shares.has_value()) {
+    return Error{ErrorCode::kCorrupt, "the snapshot's shares are of another tree of queues"};
+  }
+  books.shares = *std::move(shares);
   books.sizes = StateSizes(kept_max);
   derive(books);
   return books;

@@ -16,6 +16,7 @@
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/orders.h"
 #include "scheduler/state/outcomes.h"
+#include "scheduler/state/queue_rules.h"
 #include "scheduler/state/registration.h"
 #include "scheduler/state/signed_order.h"
 #include "scheduler/state/unfolding.h"
@@ -30,6 +31,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   }
   Books& books = step.books;
   books.cluster_time += fact.elapsed;
+  step.result.credits_changed |= books.shares.sample(books.queues, books.cluster_time);
   // The queue may be waiting for hosts.
   step.result.capacity_changed |= books.epochs.is_recovering(books.cluster_time);
   forget_old_keys(books);
@@ -79,6 +81,7 @@ struct Hear {
   void operator()(const entry::NoteRequests& fact) const { on_note_requests(step, fact); }
   void operator()(const entry::ResetAdmin& fact) const { on_reset_admin(step, fact); }
   void operator()(const entry::GpuOrder& fact) const { on_gpu_order(step, fact); }
+  void operator()(entry::SetQueues& fact) const { on_set_queues(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {

@@ -25,6 +25,7 @@
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/adoption.h"
 #include "scheduler/state/books.h"
+#include "scheduler/state/queue_rules.h"
 #include "scheduler/state/snapshot.h"
 #include "scheduler/state/step.h"
 #include "scheduler/state/submission.h"
@@ -136,6 +137,8 @@ class State {
   std::uint64_t last_outcome() const { return last_outcome_; }
   /// Why the log takes no job like this now, for people; "" = it does.
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
+  /// As settle_queue().
+  Status settle(JobSpec& spec) const { return settle_queue(books_, spec); }
   const RollBook& roll() const { return books_.roll; }
   /// The users, teams and rules of access.
   const Directory& directory() const { return books_.directory; }
@@ -144,6 +147,9 @@ class State {
   const UsageBook& usage() const { return books_.usage; }
   /// The newest changes and refusals of persons, a line each.
   const AuditBook& audit() const { return books_.audit; }
+  /// The tree of queues, and what they hold.
+  const QueueBook& queues() const { return books_.queues; }
+  const ShareBook& shares() const { return books_.shares; }
   /// The usual requests, as placement sees them.
   const Usual& usual() const { return books_.popularity.usual(); }
 

@@ -22,12 +22,15 @@ struct ApplyResult {
   ErrorCode rejected_as = ErrorCode::kInvalid;
   std::vector<Token> touched;  ///< Attempts whose state or members changed.
   RollChanges roll;
-  bool usual_changed = false;  ///< State::usual() changed.
+  bool usual_changed = false;    ///< State::usual() changed.
+  bool queues_changed = false;   ///< The tree of queues is another one: all shares changed.
+  bool credits_changed = false;  ///< Means and credits of shares changed.
   // An element may stand in each of these lists twice.
-  std::vector<HostId> hosts_changed;     ///< Hosts whose record changed.
-  std::vector<HostId> holdings_changed;  ///< Hosts of which more or less is held than before.
-  std::vector<JobId> jobs_moved;         ///< Jobs that moved into, out of or within the queue.
-  bool capacity_changed = false;         ///< Some GPUs, hosts or queue places changed: place again.
+  std::vector<HostId> hosts_changed;         ///< Hosts whose record changed.
+  std::vector<HostId> holdings_changed;      ///< Hosts of which more or less is held than before.
+  std::vector<AttemptShare> shares_changed;  ///< Shares of which more or less is held than before.
+  std::vector<JobId> jobs_moved;             ///< Jobs that moved into, out of or within the queue.
+  bool capacity_changed = false;  ///< Some GPUs, hosts or queue places changed: place again.
 };
 
 struct Step {

@@ -8,6 +8,7 @@
 #include "scheduler/protocol/codec.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/orders.h"
+#include "scheduler/state/queue_rules.h"
 #include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
@@ -89,8 +90,14 @@ Status validate(const JobSpec& spec) {
       return range;
     }
   }
-  for (const Duration span :
-       {spec.limits.hold, spec.limits.grace, spec.limits.patience, spec.limits.time_limit}) {
+  if (!spec.queue.empty()) {
+    if (Status queue = check_queue_path(spec.queue); !queue) {
+      return queue;
+    }
+  }
+  const bool is_unlimited = spec.limits.time_limit == kNoTimeLimit;
+  for (const Duration span : {spec.limits.hold, spec.limits.grace, spec.limits.patience,
+                              is_unlimited ? Duration::zero() : spec.limits.time_limit}) {
     if (span < Duration::zero() || span > kSpanMax) {
       return invalid("a time is negative or above a year");
     }
@@ -126,6 +133,10 @@ void on_submit(Step& step, entry::Submit& fact) {
   const Status valid = validate(fact.spec);
   if (!valid || fact.key.empty() || fact.key.size() > kClientKeyBytesMax) {
     step.reject(ErrorCode::kInvalid, valid ? "client key" : valid.error().text);
+    return;
+  }
+  if (const Status settled = settle_queue(step.books, fact.spec); !settled) {
+    step.reject(settled.error().code, settled.error().text);
     return;
   }
   if (std::string full = why_not(step.books, fact); !full.empty()) {

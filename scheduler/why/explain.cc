@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "scheduler/state/charge.h"
 #include "scheduler/why/what_if.h"
 
 namespace muster::scheduler {
@@ -260,17 +261,93 @@ std::vector<Withheld> withheld_gpus(const State& state, const HostDoubts& doubts
   return withheld;
 }
 
-void list_ahead(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
+/// Whether a job of that request may wait for a pool of the other one.
+bool share_a_pool(const Request& one, const Request& other) {
+  if (one.gpus == 0 || other.gpus == 0) {
+    return one.gpus == other.gpus;
+  }
+  const auto is_of_both = [&](const std::string& type) {
+    return std::any_of(other.gpu_types.begin(), other.gpu_types.end(),
+                       [&](const std::string& its) { return folded(its) == folded(type); });
+  };
+  return one.gpu_types.empty() || other.gpu_types.empty() ||
+         std::any_of(one.gpu_types.begin(), one.gpu_types.end(), is_of_both);
+}
+
+void list_ahead(const State& state, Capacity& capacity, const LeafQueues& queue, const Job& job,
                 Why& answer) {
   const QueueKey own = queue_key_of(job);
-  for (auto key = queue.begin(); key != queue.end() && *key < own; ++key) {
-    if (!capacity.could_hold(*state.job(key->job))) {
-      continue;
+  const Leaf own_leaf = leaf_of(state.queues(), job.spec);
+  for (const auto& [leaf, waiting] : queue) {
+    const bool is_own = leaf == own_leaf;
+    for (auto key = waiting.begin(); key != waiting.end() && (!is_own || *key < own); ++key) {
+      const Job& other = *state.job(key->job);
+      if (!share_a_pool(other.spec.request, job.spec.request)) {
+        continue;
+      }
+      if (!is_own) {
+        ++answer.others_wait;
+      } else if (capacity.could_hold(other)) {
+        ++answer.ahead_count;
+        answer.ahead.resize(std::min(answer.ahead_count, kWhyAheadMax), key->job);
+      }
     }
-    ++answer.ahead_count;
-    if (answer.ahead.size() < kWhyAheadMax) {
-      answer.ahead.push_back(key->job);
+  }
+}
+
+/// The pools that could hold the job if all others ended.
+std::vector<std::string> pools_for(Capacity& capacity, const Job& job) {
+  if (job.spec.request.gpus == 0) {
+    return {std::string(kCpuPool)};
+  }
+  std::vector<std::string> pools;
+  for (const std::string& type : capacity.gpu_types()) {
+    if (capacity.could_hold(job, {&type, 1})) {
+      pools.push_back(type);
     }
+  }
+  return pools;
+}
+
+/// The type as hosts call it.
+std::string unfolded(const State& state, const std::string& type) {
+  for (const auto& [id, host] : state.hosts()) {
+    if (folded(host.gpu_type) == type) {
+      return host.gpu_type;
+    }
+  }
+  return type;
+}
+
+/// Tells the max that keeps the job out, if one does in each pool.
+void tell_full(const State& state, Capacity& capacity, const Job& job, Why& answer) {
+  const QueueBook& queues = state.queues();
+  const QueueNumber queue = queues.number_of(job.spec.queue);
+  const std::uint64_t charge = least_charge_of(job.spec);
+  answer.queue = queues.at(queue).node.path;
+  answer.tier = job.spec.tier;
+  std::optional<std::pair<QueueNumber, std::string>> full;
+  for (const std::string& pool : pools_for(capacity, job)) {
+    QueueNumber at = kRootQueue;
+    if (charge <= state.shares().room(queues, queue, pool, &at)) {
+      return;
+    }
+    full = full.has_value() ? full : std::pair(at, pool);
+  }
+  if (!full.has_value()) {
+    return;
+  }
+  const auto& [at, pool] = *full;
+  const QueueAmounts& max = queues.at(at).node.max;
+  const std::string own(pool == kCpuPool ? kCpus : std::string_view(pool));
+  const auto named = max.find(own);
+  const bool is_own =
+      named != max.end() && state.shares().share(at, pool).held + charge > named->second * kOneCpu;
+  const auto key = is_own ? named : max.find(kAllGpus);
+  if (key != max.end()) {
+    answer.full_queue = queues.at(at).node.path;
+    answer.full_max = key->second;
+    answer.full_pool = is_own && pool != kCpuPool ? unfolded(state, pool) : key->first;
   }
 }
 
@@ -336,7 +413,7 @@ Duration retry_in(const State& state, const Job& job) {
   return job.pauses() ? job.life.failures.retry_at - state.cluster_time() : Duration::zero();
 }
 
-std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queue, JobId id,
+std::optional<Why> why(const State& state, Capacity& capacity, const LeafQueues& queue, JobId id,
                        const HostDoubts& doubts) {
   const Job* job = state.job(id);
   if (job == nullptr) {
@@ -352,7 +429,7 @@ std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queu
   return answer;
 }
 
-Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
+Why why_queued(const State& state, Capacity& capacity, const LeafQueues& queue, const Job& job,
                const HostDoubts& doubts) {
   Why answer;
   answer.job = job.id;
@@ -368,6 +445,7 @@ Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const
   answer.is_aside = !answer.is_impossible && !capacity.could_hold(job);
   answer.need = answer.is_aside ? need_text(job, capacity.live_for(job)) : "";
   list_ahead(state, capacity, queue, job, answer);
+  tell_full(state, capacity, job, answer);
   for (const LeftOut& left_out : job.life.left_out) {
     answer.left_out.push_back(left_out.host);
   }
@@ -414,6 +492,12 @@ std::string jobs_ahead(std::size_t count) {
 
 /// If a request for other amounts would fit, the job lacks these amounts, not GPUs.
 std::string Why::lack_text() const {
+  if (!full_queue.empty()) {
+    return "queue " + full_queue + " is at its max of " + std::to_string(full_max) + " " +
+           (full_pool == kAllGpus ? "GPUs"
+            : full_pool == kCpus  ? "CPUs"
+                                  : full_pool);
+  }
   if (would_fit_with.empty()) {
     return "it lacks " + counted(lacking_gpus, has_gpus) + ", " + std::to_string(free_gpus) +
            (free_gpus == 1 ? " is free" : " are free");
@@ -424,6 +508,20 @@ std::string Why::lack_text() const {
     text += (&each == &first ? "" : ", or ") + each.change;
   }
   return text;
+}
+
+std::string full_text(const State& state, Capacity& capacity, const Job& job) {
+  const QueueBook& queues = state.queues();
+  QueueNumber up = queues.number_of(job.spec.queue);
+  while (up != kRootQueue && queues.at(up).node.max.empty()) {
+    up = queues.at(up).parent;
+  }
+  if (up == kRootQueue) {
+    return "";  // Most queues: without a walk over hosts.
+  }
+  Why answer;
+  tell_full(state, capacity, job, answer);
+  return answer.full_queue.empty() ? "" : answer.lack_text();
 }
 
 std::string lead_text(const std::string& reason) {
@@ -459,12 +557,17 @@ std::string Why::text() const {
     return text + "it " + need + ", free or not; other jobs pass it meanwhile" +
            barred(barred_gpus);
   }
+  if (!full_queue.empty()) {
+    return text + lack_text();
+  }
   if (!fits_now) {
     return text + lack_text() + barred(barred_gpus);
   }
-  return text + (ahead_count == 0
-                     ? "it fits and starts now"
-                     : "it would fit, but " + jobs_ahead(ahead_count) + " ahead of it");
+  if (ahead_count != 0) {
+    return text + "it would fit, but " + jobs_ahead(ahead_count) + " ahead of it";
+  }
+  return text + (others_wait == 0 ? "it fits and starts now"
+                                  : "it would fit, but jobs of other queues or users may go first");
 }
 
 }  // namespace muster::scheduler

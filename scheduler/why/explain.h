@@ -68,12 +68,21 @@ struct Why {
   std::uint32_t gpus = 0;  ///< Asked for.
   std::uint32_t free_gpus = 0;
   std::uint32_t lacking_gpus = 0;
-  /// Jobs queued before it, best first, at most kWhyAheadMax, without those that stepped aside.
+  std::string queue{};         ///< Path of the queue that the job counts in.
+  Tier tier = Tier::kNone;     ///< Of the job.
+  std::string full_queue{};    ///< The queue whose max keeps it out of each pool; "" = no max does.
+  std::uint64_t full_max = 0;  ///< That max, in GPUs or CPUs.
+  std::string full_pool{};     ///< A GPU type, kAllGpus or kCpus; "" without such a queue.
+  /// Jobs before it, of its queue and, unless the users of that share one leaf, of its user: best
+  /// first, at most kWhyAheadMax, without those that stepped aside or that no pool of it is for.
   std::vector<JobId> ahead;
   std::size_t ahead_count = 0;
+  /// Jobs of other queues and users that wait for a pool of it: they may go first.
+  std::size_t others_wait = 0;
   std::vector<Holder> holders;  ///< By GPUs held, most first.
   /// The smallest set of jobs whose end would make it fit (what_if.h). Empty if it fits now or if
-  /// no end of jobs is enough. The queue is strict: it then starts only if no job is ahead.
+  /// no end of jobs is enough. Each pool is strict: the job then starts only if it is first there,
+  /// so no job is ahead, and no queue or user with less than its share offers another one.
   std::vector<JobId> smallest_end;
   /// The largest gang of its shape that would fit now; 0 = not even one unit fits.
   std::uint32_t largest_now = 0;
@@ -88,7 +97,7 @@ struct Why {
   /// GPUs of its type on hosts without PID namespaces, which take it only under isolation `keep`.
   std::uint32_t barred_gpus = 0;
 
-  /// The lack in words, for people.
+  /// The lack in words, for people: the max of a queue, or what is not free.
   std::string lack_text() const;
   /// One line for people: the reason, and the lack. The fields above have the rest.
   std::string text() const;
@@ -96,7 +105,8 @@ struct Why {
 
 inline constexpr std::size_t kWhyAheadMax = 16;
 
-/// The number of a job that is not submitted: it stands behind all others of its priority.
+/// The number of a job that is not submitted: it stands behind all others of its leaf, tier and
+/// priority.
 inline constexpr JobId kDryRun{kFirstTask.value() - 1};
 
 /// "host c starts nothing: disk: ...". Precondition: the host has a shortage.
@@ -108,14 +118,16 @@ std::string lead_text(const std::string& reason);
 std::string need_text(const Job& job, std::uint32_t live);
 /// "8s" for the rest of a pause, rounded up.
 std::string pause_text(Duration left);
+/// "queue research/nlp is at its max of 256 H100"; "" if no max keeps the job out.
+std::string full_text(const State& state, Capacity& capacity, const Job& job);
 /// The rest of the job's pause, in cluster time; 0 = it does not pause.
 Duration retry_in(const State& state, const Job& job);
 
 /// nullopt if the job is unknown. Precondition: `capacity` and `queue` are of that state.
-std::optional<Why> why(const State& state, Capacity& capacity, const Queue& queue, JobId job,
+std::optional<Why> why(const State& state, Capacity& capacity, const LeafQueues& queue, JobId job,
                        const HostDoubts& doubts = {});
 /// The same for a job that is queued, or that is not submitted and has the number kDryRun.
-Why why_queued(const State& state, Capacity& capacity, const Queue& queue, const Job& job,
+Why why_queued(const State& state, Capacity& capacity, const LeafQueues& queue, const Job& job,
                const HostDoubts& doubts = {});
 
 }  // namespace muster::scheduler

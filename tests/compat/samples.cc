@@ -357,6 +357,22 @@ entry::Submit array() {
   return fact;
 }
 
+entry::Submit in_queue() {
+  entry::Submit fact{"queued", spec(), {"bob@host-one", "bob", kHost}};
+  fact.spec.queue = "research/nlp";
+  fact.spec.tier = scheduler::Tier::kBatch;
+  return fact;
+}
+
+entry::SetQueues queues() {
+  using scheduler::Tier;
+  const scheduler::QueueNode research{
+      "research",          3, {{"h100", 8}}, {{"gpus", 16}}, {Tier::kStandard, Tier::kBatch},
+      {"@vision", "alice"}};
+  const scheduler::QueueNode nlp{"research/nlp", 1, {}, {}, {}, {}, true, 12h};
+  return {0, {168h, {research, nlp}}, {{"old", "research/nlp"}}, {"bob@host-one", "bob", kHost}};
+}
+
 entry::MakeAccessToken access_token() {
   return {kAccess, std::string(32, 'h'),          "ci", {true, true}, "vision",
           24h,     {"ann@host-one", "ann", kHost}};
@@ -416,6 +432,8 @@ std::vector<Sample> entry_samples() {
       entry_sample("end_access_token",
                    entry::EndAccessToken{kAccess, {"ann@host-one", "ann", kHost, kAccess}}),
       entry_sample("gpu_order", entry::GpuOrder{kHost, "GPU-a", true, "fan 3", {"bob"}}),
+      entry_sample("submit_in_queue", in_queue()),
+      entry_sample("set_queues", queues()),
       entry_sample("abort_fenced", entry::Abort{kToken, scheduler::Cause::kFenced, kHost}),
   };
 }
@@ -441,6 +459,11 @@ std::vector<Sample> state_samples() {
   with_users.apply(LogIndex(2), entry::ChangeDirectory{change(), {"ann@host-one", "ann", kHost}});
   const std::string users = with_users.encode();
   with_users.apply(LogIndex(3), access_token());
+  scheduler::State with_queues;
+  entry::SetQueues set = queues();
+  set.moves.clear();
+  with_queues.apply(LogIndex(1), std::move(set));
+  with_queues.apply(LogIndex(2), in_queue());
   const auto reread = [](const std::string& bytes) -> std::optional<std::string> {
     const Result<scheduler::State> read = scheduler::State::decode(bytes);
     return read ? std::optional(read->encode()) : std::nullopt;
@@ -449,7 +472,8 @@ std::vector<Sample> state_samples() {
           {"state/ordered", ordered, reread},
           {"state/array", with_array, reread},
           {"state/users", users, reread},
-          {"state/tokens", with_users.encode(), reread}};
+          {"state/tokens", with_users.encode(), reread},
+          {"state/queues", with_queues.encode(), reread}};
 }
 
 std::vector<Sample> row_samples() {

@@ -87,7 +87,7 @@ const LibraryRule kLibraries[] = {
      {"agent/edge/disk/host_key.cc", "gossip/edge/link_keys.cc", "gossip/edge/ticket_line.cc",
       "bench/curve_session.cc"}},
     {"spdlog/", {"agent/edge/event_log.cc"}},
-    {"toml++/", {"cli/edge/config_file.cc", "cli/edge/users_toml.cc"}},
+    {"toml++/", {"cli/edge/config_file.cc", "cli/edge/queues_toml.cc", "cli/edge/users_toml.cc"}},
     {"CLI/", {"cli/kit/options.cc", "tests/sim/scenario/scenario_main.cc"}},
     {"nlohmann/", {"agent/api/json/dump.h", "agent/api/json/orders.cc", "tests/*", "bench/*"}},
 };

@@ -25,75 +25,71 @@ enum class Column : std::uint8_t {
   kRootsOfVoters,  ///< Root of a voter alone, whatever roles there are.
 };
 
+struct ColumnRow {
+  Verb verb{};
+  Column column{};
+};
+constexpr ColumnRow kColumns[] = {
+    {Verb::kVersion, Column::kEverybody},
+    {Verb::kHosts, Column::kEverybody},
+    {Verb::kQuorum, Column::kEverybody},
+    {Verb::kWhyHost, Column::kEverybody},
+    {Verb::kHostUses, Column::kEverybody},
+    {Verb::kKeys, Column::kEverybody},
+    {Verb::kWhoami, Column::kEverybody},
+    {Verb::kFound, Column::kEverybody},
+    {Verb::kEnter, Column::kEverybody},
+    {Verb::kEvents, Column::kOwnHost},
+    {Verb::kStats, Column::kOwnHost},
+    {Verb::kHostDetail, Column::kOwnHost},
+    {Verb::kTickets, Column::kLook},
+    {Verb::kUsers, Column::kLook},
+    {Verb::kAudit, Column::kLook},
+    {Verb::kGpus, Column::kLook},
+    {Verb::kGpuBoard, Column::kLook},
+    {Verb::kQueues, Column::kLook},
+    {Verb::kShares, Column::kLook},
+    {Verb::kMakeToken, Column::kTokens},
+    {Verb::kEndToken, Column::kTokens},
+    {Verb::kTokens, Column::kTokens},
+    {Verb::kJobs, Column::kJobs},
+    {Verb::kUsage, Column::kJobs},
+    {Verb::kShow, Column::kOneJob},
+    {Verb::kWhy, Column::kOneJob},
+    {Verb::kOutput, Column::kOutput},
+    {Verb::kSubmit, Column::kSubmit},
+    {Verb::kDryRun, Column::kSubmit},
+    {Verb::kCancel, Column::kOrderJob},
+    {Verb::kSuspend, Column::kOrderJob},
+    {Verb::kResume, Column::kOrderJob},
+    {Verb::kRequeue, Column::kOrderJob},
+    {Verb::kEdit, Column::kPriority},
+    {Verb::kFence, Column::kOperate},
+    {Verb::kDrain, Column::kOperate},
+    {Verb::kUndrain, Column::kOperate},
+    {Verb::kRemoveHost, Column::kOperate},
+    {Verb::kEndTicket, Column::kOperate},
+    {Verb::kMaskGpu, Column::kOperate},
+    {Verb::kUnmaskGpu, Column::kOperate},
+    {Verb::kSetQueues, Column::kOperate},
+    {Verb::kMakeTicket, Column::kOperate},
+    {Verb::kLeave, Column::kOwnersOnly},
+    {Verb::kChangeUsers, Column::kUsers},
+    {Verb::kChangeQuorum, Column::kRule},
+    {Verb::kRecover, Column::kRule},
+    {Verb::kRevokeHost, Column::kRule},
+    {Verb::kRotateKeys, Column::kRule},
+    {Verb::kSetHost, Column::kRule},
+    {Verb::kResetAdmin, Column::kRootsOfVoters},
+    {Verb::kJoin, Column::kTickets},
+};
+
+static_assert(has_row_for_those(kColumns, &ColumnRow::verb,
+                                [](Verb verb) { return agent::find_verb(verb) != nullptr; }));
+
 Column plain_column_of(Verb verb) {
-  switch (verb) {
-    case Verb::kVersion:
-    case Verb::kHosts:
-    case Verb::kQuorum:
-    case Verb::kWhyHost:
-    case Verb::kHostUses:
-    case Verb::kKeys:
-    case Verb::kWhoami:
-    case Verb::kFound:
-    case Verb::kEnter:
-      return Column::kEverybody;
-    case Verb::kEvents:
-    case Verb::kStats:
-    case Verb::kHostDetail:
-      return Column::kOwnHost;
-    case Verb::kTickets:
-    case Verb::kUsers:
-    case Verb::kAudit:
-    case Verb::kGpus:
-    case Verb::kGpuBoard:
-      return Column::kLook;
-    case Verb::kMakeToken:
-    case Verb::kEndToken:
-    case Verb::kTokens:
-      return Column::kTokens;
-    case Verb::kJobs:
-    case Verb::kUsage:
-      return Column::kJobs;
-    case Verb::kShow:
-    case Verb::kWhy:
-      return Column::kOneJob;
-    case Verb::kOutput:
-      return Column::kOutput;
-    case Verb::kSubmit:
-    case Verb::kDryRun:
-      return Column::kSubmit;
-    case Verb::kCancel:
-    case Verb::kSuspend:
-    case Verb::kResume:
-    case Verb::kRequeue:
-      return Column::kOrderJob;
-    case Verb::kEdit:
-      return Column::kPriority;
-    case Verb::kFence:
-    case Verb::kDrain:
-    case Verb::kUndrain:
-    case Verb::kRemoveHost:
-    case Verb::kEndTicket:
-    case Verb::kMaskGpu:
-    case Verb::kUnmaskGpu:
-    case Verb::kMakeTicket:
-      return Column::kOperate;
-    case Verb::kLeave:
-      return Column::kOwnersOnly;
-    case Verb::kChangeUsers:
-      return Column::kUsers;
-    case Verb::kChangeQuorum:
-    case Verb::kRecover:
-    case Verb::kRevokeHost:
-    case Verb::kRotateKeys:
-    case Verb::kSetHost:
-      return Column::kRule;
-    case Verb::kResetAdmin:
-      return Column::kRootsOfVoters;
-    case Verb::kJoin:
-      return Column::kTickets;
-  }
-  return Column::kTickets;
+  const ColumnRow* row = find_row(kColumns, &ColumnRow::verb, verb);
+  return row == nullptr ? Column::kTickets : row->column;
 }
 
 Column column_of(Verb verb, Variant variant) {

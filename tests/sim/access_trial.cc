@@ -525,6 +525,7 @@ class AccessTrial {
         {Verb::kDrain, encode_payload(drain)},
         {Verb::kMaskGpu, of_gpu},
         {Verb::kUnmaskGpu, of_gpu},
+        {Verb::kSetQueues, encode_payload(agent::SetQueuesArgs{99, {}, {}})},
         {Verb::kRotateKeys, encode_payload(agent::RotateArgs{another})},
         {Verb::kSetHost, encode_payload(agent::SetHostArgs{another})},
         {Verb::kRecover, encode_payload(agent::RecoverArgs{is_order, {}, {}})},

@@ -56,6 +56,27 @@ std::string priority_json(JobId job, std::int64_t priority) {
   return json_text({{"job_id", job_number(job)}, {"priority", priority}});
 }
 
+std::string edited_json(const EditArgs& edit) {
+  Json json = {{"job_id", job_number(edit.job)}};
+  if (!edit.queue.empty()) {
+    json["queue"] = edit.queue;
+  }
+  if (edit.tier != scheduler::Tier::kNone) {
+    json["tier"] = scheduler::text_of(edit.tier);
+  }
+  if (edit.has_no_limit) {
+    json["time_limit_ms"] = nullptr;
+  } else if (edit.time_limit_ms != 0 && edit.adds_time) {
+    json["time_limit_added_ms"] = edit.time_limit_ms;
+  } else if (edit.time_limit_ms != 0) {
+    json["time_limit_ms"] = edit.time_limit_ms;
+  }
+  if (!edit.keeps_priority) {
+    json["priority"] = edit.priority;
+  }
+  return json_text(json);
+}
+
 std::string to_json(const OutputPiece& piece) {
   return json_text({{"job_id", job_number(piece.job)},
                     {"attempt", piece.attempt},

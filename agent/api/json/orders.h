@@ -25,6 +25,8 @@ struct JobOutcome {
 /// `done` is the key of the list of jobs that it was done to: "cancelled".
 std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);
 std::string priority_json(JobId job, std::int64_t priority);
+/// Of `edit`: the job, and what the order changed of it.
+std::string edited_json(const EditArgs& edit);
 
 struct OutputPiece {
   JobId job;

@@ -134,6 +134,8 @@ Json view(const JobSummary& job) {
           {"gpu_type", text_or_null(job.gpu_type)},
           {"attempt", number_or_null(job.attempt)},
           {"priority", job.priority},
+          {"queue", text_or_null(job.queue)},
+          {"tier", text_or_null(job.tier)},
           {"exit_code", is_ended(job.state) ? Json(job.exit_code) : Json(nullptr)},
           {"cause", text_or_null(job.cause)},
           {"hosts", job.hosts},
@@ -326,6 +328,11 @@ Json fields_of(const WhyInfo& why, Json job) {
           {"filters", views(why.filters)},
           {"largest", views(why.largest)},
           {"would_fit_with", why.would_fit},
+          {"queue", text_or_null(why.queue)},
+          {"tier", text_or_null(why.tier)},
+          {"full_queue", text_or_null(why.full_queue)},
+          {"full_text", text_or_null(why.full_text)},
+          {"others_wait", why.others_wait},
           {"storm", view(why.storm)}};
 }
 

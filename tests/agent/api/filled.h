@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -13,6 +14,7 @@
 
 #include "gossip/base/ids.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/queues.h"
 
 namespace muster::agent::testing {
 
@@ -85,6 +87,19 @@ T filled(std::uint64_t& count) {
     spec.request.gpus = 2;
     spec.command.argv = {filled<std::string>(count)};
     return spec;
+  } else if constexpr (std::is_same_v<T, scheduler::QueueTree>) {
+    T tree;  // Likewise.
+    tree.half_life = std::chrono::hours(48);
+    tree.nodes.resize(1);
+    tree.nodes[0].path = "queue" + std::to_string(count);
+    tree.nodes[0].max = {{"h100", filled<std::uint64_t>(count)}};
+    return tree;
+  } else if constexpr (std::is_same_v<T, scheduler::QueueMove>) {
+    const std::string number = std::to_string(count);
+    return T{"old" + number, "new" + number};
+  } else if constexpr (std::is_same_v<T, scheduler::QueueAmounts>) {
+    const std::uint64_t amount = filled<std::uint64_t>(count);
+    return T{{"a100", amount}, {"h100", amount + 1}};
   } else if constexpr (std::is_aggregate_v<T>) {
     return filled_fields<T>(count, std::make_index_sequence<field_count<T>()>());
   } else if constexpr (std::is_constructible_v<T, std::uint64_t>) {

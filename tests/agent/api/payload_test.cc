@@ -11,6 +11,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "agent/api/output.h"
+#include "agent/api/queues.h"
 #include "agent/api/quorum.h"
 #include "agent/api/stats.h"
 #include "agent/api/users.h"
@@ -51,7 +52,35 @@ TEST(Payload, EachFieldOfEachPayloadComesBack) {
       DrainArgs, EditArgs, HostUseList, HostDetail, UsageQuery, UsageList, OutputQuery, OutputChunk,
       StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, SignatureWanted, WhoamiInfo, UsersQuery,
       UserList, TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage, GpusQuery,
-      GpuList, ListedGpu, GpuOrderArgs, GpuBoard>();
+      GpuList, ListedGpu, GpuOrderArgs, GpuBoard, QueueList, SetQueuesArgs, SharesQuery, ShareList,
+      RetryAfter>();
+}
+
+TEST(Payload, QueuesOfANewerVersionAreRead) {
+  const std::string bytes = gossip::Encoder().array(2).text("research").text("newer").take();
+  const auto query = decode_payload<SharesQuery>(bytes);
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->path, "research");
+  EXPECT_FALSE(decode_payload<SetQueuesArgs>(bytes).has_value());
+}
+
+TEST(Payload, AJobOfAnOlderVersionHasNoQueue) {
+  JobSummary job = cli::sample_job(3, "queued");
+  job.queue = "research";
+  job.tier = "batch";
+  std::string bytes = encode_payload(JobList{{job}, {}});
+  const std::string trailing = gossip::Encoder().bytes(job.queue).bytes(job.tier).take();
+  const std::size_t at = bytes.find(trailing);
+  ASSERT_NE(at, std::string::npos);
+  bytes.erase(at, trailing.size());
+  const std::size_t count = bytes.find(std::string("\xdc\x00\x1b", 3));
+  ASSERT_NE(count, std::string::npos) << "27 elements";
+  bytes[count + 2] = '\x19';
+  const auto read = decode_payload<JobList>(bytes);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->jobs.at(0).name, "llama");
+  EXPECT_EQ(read->jobs.at(0).queue, "");
+  EXPECT_EQ(read->jobs.at(0).tier, "");
 }
 
 TEST(Payload, SpecificationsAndBytesThatAreNoTextComeBack) {

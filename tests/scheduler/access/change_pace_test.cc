@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Instant kBegin{std::chrono::hours(1)};
-constexpr ChangeLimits kLimits{{100, 1000}, {5000, 5000}};
+constexpr ChangeLimits kLimits{{100, 1000}, {5000, 5000}, {10, 40}};
 
 Subject person(const std::string& user) {
   return {user + "@login", user, HostId(), AccessTokenId(), std::nullopt};
@@ -29,7 +29,8 @@ int taken(ChangePace& pace, const Subject& by, Instant now, int tries) {
 TEST(ChangePace, AUserHasABurstThenAPaceAndIsToldWhenToComeAgain) {
   ChangePace pace;
   EXPECT_EQ(taken(pace, person("ann"), kBegin, 2000), 1000);
-  EXPECT_EQ(pace.take(kLimits, person("ann"), kBegin), std::optional<Duration>(milliseconds(10)));
+  EXPECT_EQ(pace.take(kLimits, person("ann"), kBegin),
+            (ChangePace::Wait{milliseconds(10), ChangePace::Limit::kOfUser}));
   EXPECT_EQ(pace.take(kLimits, person("ann"), kBegin + milliseconds(10)), std::nullopt);
   EXPECT_EQ(taken(pace, person("ann"), kBegin + milliseconds(10) + seconds(1), 2000), 100);
   EXPECT_EQ(taken(pace, person("ann"), kBegin + seconds(60), 2000), 1000) << "after a rest";
@@ -48,7 +49,7 @@ TEST(ChangePace, AllTogetherHaveALimit) {
     sum += taken(pace, person("user" + std::to_string(user)), kBegin, 1000);
   }
   EXPECT_EQ(sum, 5000);
-  EXPECT_GT(pace.take(kLimits, person("new"), kBegin).value_or(Duration(0)), Duration(0));
+  EXPECT_GT(pace.take(kLimits, person("new"), kBegin).value().time, Duration(0));
   EXPECT_EQ(pace.take(kLimits, person("new"), kBegin + milliseconds(1)), std::nullopt);
 }
 
@@ -56,6 +57,21 @@ TEST(ChangePace, ChangesWithoutAUserCountAmongAllAlone) {
   ChangePace pace;
   EXPECT_EQ(taken(pace, {"host a"}, kBegin, 6000), 5000);
   EXPECT_EQ(pace.size(), 0U);
+}
+
+TEST(ChangePace, AQueueHasAPaceOfItsOwnAcrossUsers) {
+  ChangePace pace;
+  int taken_of_nlp = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Subject by = person("user" + std::to_string(i % 7));
+    taken_of_nlp += pace.take(kLimits, by, kBegin, "nlp").has_value() ? 0 : 1;
+  }
+  EXPECT_EQ(taken_of_nlp, 40);
+  EXPECT_EQ(pace.take(kLimits, person("ann"), kBegin, "nlp"),
+            (ChangePace::Wait{milliseconds(100), ChangePace::Limit::kOfQueue}));
+  EXPECT_EQ(pace.take(kLimits, person("user1"), kBegin, "vision"), std::nullopt);
+  EXPECT_EQ(pace.take(kLimits, person("user1"), kBegin), std::nullopt) << "no submit";
+  EXPECT_EQ(pace.take(kLimits, person("ann"), kBegin + milliseconds(100), "nlp"), std::nullopt);
 }
 
 TEST(ChangePace, NamesWithoutEndTakeNoMemory) {

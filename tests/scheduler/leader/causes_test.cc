@@ -1,5 +1,10 @@
 // The causes of an attempt's end, as people read them: lost things, and others.
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
 #include "scheduler/state/job_moves.h"
 #include "tests/scheduler/leader/one_leader.h"
 
@@ -78,6 +83,85 @@ TEST_F(Causes, PastItsLimitAJobIsTimedOut) {
   EXPECT_EQ(state_of(number), "failed");
   EXPECT_EQ(job(number).life.exit_code, kExitTimeLimit);
   EXPECT_EQ(job(number).life.reason, "timed out: its limit is 1m 30s");
+}
+
+/// A job of one limit that runs on host 1.
+class TimeLimits : public Causes {
+ protected:
+  Token run_for(Duration limit) {
+    join(1);
+    JobSpec spec = spec_of(2);
+    spec.limits.time_limit = limit;
+    give(input::ClientSubmit{++request, "limited", spec, "alice"});
+    id = replies.back().job;
+    return ready(1);
+  }
+  void limit_to(Duration limit) {
+    give(
+        input::ClientOrder{++request, entry::Edit{id, 0, {"alice"}, true, "", Tier::kNone, limit}});
+    EXPECT_FALSE(replies.back().error.has_value());
+  }
+  std::vector<Event> told_near() const {
+    std::vector<Event> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [](const Event& event) { return event.name == "time_limit_near"; });
+    return found;
+  }
+};
+
+TEST_F(TimeLimits, AnAttemptIsToldOnceToBeNearItsLimitAndAgainNearALaterOne) {
+  const Token token = run_for(100s);
+  pass(78s);
+  EXPECT_TRUE(told_near().empty());
+  pass(4s);
+  ASSERT_EQ(told_near().size(), 1U);
+  EXPECT_EQ(told_near()[0].field("job"), text_of(id));
+  EXPECT_EQ(told_near()[0].field("token"), token.text());
+  const int left = std::stoi(std::string(told_near()[0].field("left_ms")));
+  EXPECT_GT(left, 17'000);
+  EXPECT_LE(left, 20'000);
+  pass(10s);
+  limit_to(200s);
+  pass(100s);
+  EXPECT_EQ(told_near().size(), 2U);
+}
+
+TEST_F(TimeLimits, EachAttemptIsToldAndNoneWithoutALimit) {
+  Token token = run_for(100s);
+  pass(90s);
+  give(input::ClientOrder{++request, entry::Requeue{id, 0, "alice"}});
+  finish(1, token, 0, true);
+  token = ready(1);
+  pass(70s);
+  EXPECT_EQ(told_near().size(), 1U);
+  pass(20s);
+  ASSERT_EQ(told_near().size(), 2U);
+  EXPECT_EQ(told_near()[1].field("token"), token.text());
+  limit_to(kNoTimeLimit);
+  pass(1h);
+  EXPECT_EQ(told_near().size(), 2U);
+  EXPECT_EQ(state_of(id), "running");
+}
+
+TEST_F(TimeLimits, ALongerOneHoldsAtOnce) {
+  run_for(100s);
+  pass(90s);
+  limit_to(300s);
+  pass(200s);
+  EXPECT_EQ(state_of(id), "running");
+  pass(15s);
+  EXPECT_EQ(state_of(id), "stopping");
+}
+
+TEST_F(TimeLimits, AShorterOneHoldsAtOnce) {
+  run_for(1h);
+  pass(90s);
+  limit_to(100s);
+  pass(5s);
+  EXPECT_EQ(state_of(id), "running");
+  pass(10s);
+  EXPECT_EQ(state_of(id), "stopping");
+  EXPECT_EQ(said<Stop>(1).back().reason, "time_limit");
 }
 
 }  // namespace

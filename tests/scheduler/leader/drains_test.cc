@@ -154,7 +154,8 @@ TEST_F(Drains, AHeadThatNoLiveHostsCanHoldLetsOthersPass) {
   const JobId small = submit(2, "small");
   EXPECT_EQ(state_of(large), "queued");
   EXPECT_EQ(state_of(small), "scheduled");
-  const auto told = why(scheduler.state(), scheduler.capacity(), scheduler.queue(), large);
+  const auto told =
+      why(scheduler.state(), scheduler.capacity(), scheduler.pending().queue(), large);
   EXPECT_TRUE(told->is_aside);
   EXPECT_NE(told->text().find("it needs 8 GPUs"), std::string::npos) << told->text();
   ready(1);
@@ -172,7 +173,8 @@ TEST_F(Drains, AHeadThatOnlyWaitsForRunningOnesKeepsItsPlace) {
   const JobId large = submit(8, "large");
   EXPECT_EQ(state_of(large), "queued");
   EXPECT_EQ(state_of(submit(1, "behind")), "queued");
-  EXPECT_FALSE(why(scheduler.state(), scheduler.capacity(), scheduler.queue(), large)->is_aside);
+  EXPECT_FALSE(
+      why(scheduler.state(), scheduler.capacity(), scheduler.pending().queue(), large)->is_aside);
   drain(2);
   EXPECT_EQ(state_of(JobId(3)), "scheduled") << "drained hosts do not count";
 }
@@ -185,7 +187,8 @@ TEST_F(Drains, AHeadThatAllHostsRefusedLetsOthersPassUntilTheyMayBeAskedAgain) {
   const JobId other = submit(4, "other");
   EXPECT_EQ(state_of(stranger), "queued");
   EXPECT_EQ(state_of(other), "scheduled");
-  const auto told = why(scheduler.state(), scheduler.capacity(), scheduler.queue(), stranger);
+  const auto told =
+      why(scheduler.state(), scheduler.capacity(), scheduler.pending().queue(), stranger);
   EXPECT_TRUE(told->is_aside);
   EXPECT_NE(told->text().find("zoe"), std::string::npos) << told->text();
   finish(1, ready(1), 0);
@@ -203,7 +206,7 @@ TEST_F(Drains, APriorityIsForJobsThatWait) {
   const JobId first = submit(4, "first");
   const JobId second = submit(4, "second");
   EXPECT_TRUE(is_done(say(entry::Edit{second, 5, "ann"})));
-  EXPECT_EQ(scheduler.queue().begin()->job, second);
+  EXPECT_EQ(scheduler.pending().queue().begin()->second.begin()->job, second);
   EXPECT_EQ(say(entry::Edit{running, 5, "ann"}).error->code, ErrorCode::kConflict);
   EXPECT_EQ(say(entry::Edit{JobId(99), 5, "ann"}).error->code, ErrorCode::kNotFound);
   finish(1, ready(1), 0);

@@ -151,6 +151,8 @@ TEST_F(OneNumberTwice, TheGangIsNotTakenForTheOtherClientsJob) {
   ASSERT_NE(adopted, nullptr);
   const JobId number = adopted->job;
   EXPECT_GT(number, mine);
+  lost.spec.queue = kDefaultQueue;
+  lost.spec.tier = Tier::kStandard;
   EXPECT_EQ(job(number).spec, lost.spec);
   EXPECT_EQ(job(number).submitted_by, "adopted as job " + std::to_string(mine.value()));
   finish(2, kLost, 0);

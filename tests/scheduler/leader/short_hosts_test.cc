@@ -45,7 +45,7 @@ TEST_F(ShortHosts, WhyNamesTheHostAndWhatItLacks) {
   say_short(1, "disk: 3 MiB free");
   const JobId number = submit(2, "job");
   Capacity capacity(scheduler.state());
-  const Why answer = *why(scheduler.state(), capacity, scheduler.queue(), number);
+  const Why answer = *why(scheduler.state(), capacity, scheduler.pending().queue(), number);
   ASSERT_EQ(answer.withheld.size(), 1U);
   EXPECT_EQ(answer.withheld.front(), (Withheld{"host host1 starts nothing: disk: 3 MiB free", 4}));
 }

@@ -5,6 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "tests/scheduler/placement/random_cluster.h"
 #include "tests/scheduler/state/cluster.h"
@@ -76,6 +81,35 @@ TEST(Placement, LeavesOutRefusersAndExcludedHosts) {
   EXPECT_TRUE(Capacity(log.state).could_hold(job));
   EXPECT_TRUE(place_in(log.state, job).has_value());
   EXPECT_FALSE(place_in(log.state, job, {host_id(1)}).has_value());
+}
+
+TEST(Placement, MayBeHeldToSomeOfTheTypesThatAJobAccepts) {
+  Log log;
+  log.apply(registration(1, 4));
+  log.apply(registration(2, 8, 1, "A100"));
+  log.apply(registration(3, 2, 1, "B200"));
+  Capacity capacity(log.state);
+  const std::vector<std::string> h100 = {"h100"};
+  const std::vector<std::string> rest = {"b200", "h100"};
+  const auto type_on = [&](const Job& job, std::span<const std::string> types) {
+    const std::optional<Placement> placement = capacity.place(log.state, job, types);
+    return placement.has_value() ? placement->type : "";
+  };
+  Job job;
+  job.spec = spec_of(2);
+  EXPECT_EQ(type_on(job, h100), "H100");
+  EXPECT_NE(type_on(job, rest), "A100");
+  EXPECT_EQ(capacity.live_for(job, h100), 4U);
+  EXPECT_EQ(capacity.live_for(job), 8U);
+  job.spec.request.gpu_types = {"A100", "H100"};
+  EXPECT_EQ(type_on(job, {}), "A100");
+  EXPECT_EQ(type_on(job, rest), "H100");
+  EXPECT_EQ(type_on(job, std::vector<std::string>{"b200"}), "");
+  EXPECT_FALSE(capacity.could_hold(job, std::vector<std::string>{"b200"}));
+  job.spec.request.gpus = 5;
+  EXPECT_TRUE(capacity.could_hold(job));
+  EXPECT_FALSE(capacity.could_hold(job, h100));
+  EXPECT_EQ(capacity.gpu_types(), (std::set<std::string, std::less<>>{"a100", "b200", "h100"}));
 }
 
 TEST(Placement, WhatCouldEverBeCountsEveryHostThatHasNotLeft) {

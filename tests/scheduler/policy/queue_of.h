@@ -1,5 +1,6 @@
 #pragma once
-// The order in which the jobs of a state are tried, by an index made for this one question.
+// The order in which the jobs of a state are tried, leaf by leaf, by an index made for this one
+// question. While nobody has set queues there is one leaf.
 
 #include <vector>
 
@@ -10,8 +11,10 @@ namespace muster::scheduler::testing {
 inline std::vector<JobId> queue_of(const State& state) {
   const PendingIndex pending(state);
   std::vector<JobId> jobs;
-  for (const QueueKey& key : pending.queue()) {
-    jobs.push_back(key.job);
+  for (const auto& [leaf, queue] : pending.queue()) {
+    for (const QueueKey& key : queue) {
+      jobs.push_back(key.job);
+    }
   }
   return jobs;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/base/generation.h"
 #include "gossip/base/rng.h"
@@ -47,6 +48,36 @@ DirectoryChange full_change() {
   return {{{"vision", false, 7}, {"speech", true}}, {bob, {"eve", true}}, true, false};
 }
 
+JobSpec spec_in_queue() {
+  JobSpec spec = spec_of(8);
+  spec.queue = "research/nlp";
+  spec.tier = Tier::kPremium;
+  return spec;
+}
+
+/// A Submit may ask for no time limit; the log never keeps that.
+JobSpec spec_without_limit() {
+  JobSpec spec = spec_of(8);
+  spec.limits.time_limit = kNoTimeLimit;
+  return spec;
+}
+
+QueueTree full_tree() {
+  QueueNode node;
+  node.path = "research";
+  node.weight = 3;
+  node.guaranteed = {{"h100", 8}};
+  node.max = {{"gpus", 16}, {"cpus", 9}};
+  node.tiers = {Tier::kStandard, Tier::kInference};
+  node.members = {"@nlp", "ann"};
+  node.is_fifo = true;
+  node.time_limit_max = kNoTimeLimit;
+  QueueNode below;
+  below.path = "research/nlp";
+  below.time_limit_max = std::chrono::hours(2);
+  return {kHalfLifeMin, {node, below}};
+}
+
 std::vector<Entry> every_entry() {
   const Member member = member_of(1, 0, 4);
   const HostId host = host_id(1);
@@ -54,50 +85,58 @@ std::vector<Entry> every_entry() {
   registered.live = {{kToken, true}, {Token{1, 2}, false}};
   std::vector<RankResult> results = results_of(member, 3, true);
   results[0].detail = "why";
-  return {registered,
-          entry::Submit{"key", full_spec(), {"alice@a", "alice", host}},
-          entry::Cancel{JobId(4), "bob"},
-          entry::Observe{host, pair_of(2), Verdict::kRefused, Health::kCordoned, {"a"}, {"b", "c"}},
-          entry::Tick{std::chrono::seconds(1)},
-          entry::Decide{
-              JobId(4), 2, {member, member_of(2, 0, 1, 4)}, Duration(5), Duration(6), Duration(7)},
-          entry::Ready{kToken, host, pair_of(1), gossip::Endpoint::ipv4(10, 0, 0, 1, 99)},
-          entry::Start{kToken},
-          entry::Stop{kToken, Cause::kTimeLimit},
-          entry::Finish{kToken, host, pair_of(1), results, false},
-          entry::Finish{kToken, host, pair_of(1), results, true, {"GPU-1", "GPU-2"}},
-          entry::Abort{kToken, Cause::kRefused, host},
-          entry::Condemn{host, {kToken, Token{1, 1}}},
-          entry::Pardon{host, {kToken}},
-          entry::Expire{host, kToken, LogIndex(90)},
-          entry::Suspend{JobId(4), "bob"},
-          entry::Resume{JobId(4), "bob"},
-          entry::Requeue{JobId(4), 2, "bob"},
-          entry::Fence{host, {"bob"}, true, {kToken}},
-          entry::Edit{JobId(4), -3, "bob"},
-          entry::Drain{host, {"bob"}, "disk", true, Duration(8)},
-          entry::Undrain{host, "bob"},
-          entry::RemoveHost{host, "bob"},
-          entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", {"bob"}, host},
-          entry::EndTicket{"key", "bob"},
-          entry::Enrol{host, 1, 2, "record", "signature", "key", "gpu7", true, {"ann@a"}, true},
-          entry::RotateKeys{3, "ann@a"},
-          entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"},
-          entry::FoundDirectory{"ann"},
-          entry::FoundDirectory{
-              "ann", ClusterId::from_bytes(std::string(ClusterId::kSizeBytes, 'c')), key_line('a')},
-          entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}},
-          entry::RotateKeys{
-              3, {"ann@a", "ann", host, {}, PersonSignature{7, "a signature", "an order"}}},
-          entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
-          entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}},
-          entry::ResetAdmin{"ann", key_line('k'), {"root@a", "root", host}},
-          entry::GpuOrder{host, "GPU-a", true, "fan 3", {"ann@a", "ann", host}},
-          entry::NoteRequests{host,
-                              3,
-                              4,
-                              {{{"ann@a", "ann", host}, "drain", "host b", false, "only operators"},
-                               {{}, "", "", true, "7 more requests"}}}};
+  return {
+      registered,
+      entry::Submit{"key", full_spec(), {"alice@a", "alice", host}},
+      entry::Submit{"key", spec_in_queue(), "alice"},
+      entry::Submit{"key", spec_without_limit(), "alice"},
+      entry::Cancel{JobId(4), "bob"},
+      entry::Observe{host, pair_of(2), Verdict::kRefused, Health::kCordoned, {"a"}, {"b", "c"}},
+      entry::Tick{std::chrono::seconds(1)},
+      entry::Decide{
+          JobId(4), 2, {member, member_of(2, 0, 1, 4)}, Duration(5), Duration(6), Duration(7)},
+      entry::Ready{kToken, host, pair_of(1), gossip::Endpoint::ipv4(10, 0, 0, 1, 99)},
+      entry::Start{kToken},
+      entry::Stop{kToken, Cause::kTimeLimit},
+      entry::Finish{kToken, host, pair_of(1), results, false},
+      entry::Finish{kToken, host, pair_of(1), results, true, {"GPU-1", "GPU-2"}},
+      entry::Abort{kToken, Cause::kRefused, host},
+      entry::Condemn{host, {kToken, Token{1, 1}}},
+      entry::Pardon{host, {kToken}},
+      entry::Expire{host, kToken, LogIndex(90)},
+      entry::Suspend{JobId(4), "bob"},
+      entry::Resume{JobId(4), "bob"},
+      entry::Requeue{JobId(4), 2, "bob"},
+      entry::Fence{host, {"bob"}, true, {kToken}},
+      entry::Edit{JobId(4), -3, "bob"},
+      entry::Edit{JobId(4), 0, {"bob"}, true, "research/nlp", Tier::kBatch, std::chrono::hours(8)},
+      entry::Edit{JobId(4), 7, {"bob"}, false, "", Tier::kNone, kNoTimeLimit},
+      entry::Edit{JobId(4), 0, {"bob"}, true, "", Tier::kNone, std::chrono::hours(4), true},
+      entry::Edit{JobId(4), 0, {"bob"}, true, "default"},
+      entry::Drain{host, {"bob"}, "disk", true, Duration(8)},
+      entry::Undrain{host, "bob"},
+      entry::RemoveHost{host, "bob"},
+      entry::MakeTicket{"key", 3, Duration(9), true, false, "gpu7", {"bob"}, host},
+      entry::EndTicket{"key", "bob"},
+      entry::Enrol{host, 1, 2, "record", "signature", "key", "gpu7", true, {"ann@a"}, true},
+      entry::RotateKeys{3, "ann@a"},
+      entry::ReplaceAuthority{2, "key", "signature", {{host, "sealed"}}, "ann@a"},
+      entry::FoundDirectory{"ann"},
+      entry::FoundDirectory{"ann", ClusterId::from_bytes(std::string(ClusterId::kSizeBytes, 'c')),
+                            key_line('a')},
+      entry::ChangeDirectory{full_change(), {"ann@a", "ann", host}},
+      entry::RotateKeys{3,
+                        {"ann@a", "ann", host, {}, PersonSignature{7, "a signature", "an order"}}},
+      entry::MakeAccessToken{kAccess, "hash", "ci", {true, true}, "nlp", Duration(9), {"ann"}},
+      entry::EndAccessToken{kAccess, {"ann@a", "ann", host, kAccess}},
+      entry::ResetAdmin{"ann", key_line('k'), {"root@a", "root", host}},
+      entry::GpuOrder{host, "GPU-a", true, "fan 3", {"ann@a", "ann", host}},
+      entry::SetQueues{7, full_tree(), {{"old", "research/nlp"}}, {"ann@a", "ann", host}},
+      entry::NoteRequests{host,
+                          3,
+                          4,
+                          {{{"ann@a", "ann", host}, "drain", "host b", false, "only operators"},
+                           {{}, "", "", true, "7 more requests"}}}};
 }
 
 std::vector<AgentMessage> every_message() {
@@ -152,6 +191,31 @@ TEST(Entries, RoundTrip) {
   }
 }
 
+TEST(Entries, ASpecOfBeforeThereWereQueuesNamesNone) {
+  const auto read = [](const std::string& bytes) {
+    const auto document = gossip::Document::parse(bytes);
+    EXPECT_TRUE(document.has_value());
+    gossip::Reader in = document->root();
+    JobSpec spec = read_job_spec(in);
+    return std::pair(std::move(spec), in.ok());
+  };
+  const auto written = [](const JobSpec& spec) {
+    gossip::Encoder out;
+    write(out.array(1), spec);
+    return out.take();
+  };
+  const auto [plain, is_plain_good] = read(written(spec_of(8)));
+  EXPECT_TRUE(is_plain_good);
+  EXPECT_EQ(plain.queue, "");
+  EXPECT_EQ(plain.tier, Tier::kNone);
+  // Elements that an earlier reader does not know are last: there 0 is no limit.
+  const std::string for_ever = "\x7f" + std::string(7, '\xff');
+  EXPECT_EQ(written(spec_without_limit()).find(for_ever), std::string::npos);
+  JobSpec long_path = spec_of(8);
+  long_path.queue = std::string(kQueuePathBytesMax + 1, 'q');
+  EXPECT_FALSE(read(written(long_path)).second);
+}
+
 TEST(Entries, UnknownKindOrVersionSaysSo) {
   using gossip::Encoder;
   EXPECT_FALSE(
@@ -187,6 +251,10 @@ JobSpec longest_spec() {
     *span = kSpanMax;
   }
   spec.command.shell = {SubmitShell::kUmaskMax, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+  for (std::size_t depth = 0; depth < 4; ++depth) {
+    spec.queue += (depth == 0 ? "" : "/") + std::string(kQueueSegmentBytesMax - 1, 'q');
+  }
+  spec.tier = kTierLast;
   return spec;
 }
 
@@ -202,6 +270,17 @@ std::vector<Member> longest_members() {
     members.push_back(std::move(member));
   }
   return members;
+}
+
+TEST(Entries, AnEditWithATimeLimitOutOfBoundsIsNotRead) {
+  entry::Edit fact{JobId(4), 0, {"bob"}, true};
+  const std::pair<Duration, bool> limits[] = {
+      {Duration(0), true},   {kSpanMax, true},     {kSpanMax + Duration(1), false},
+      {Duration(-2), false}, {kNoTimeLimit, true}, {kNoTimeLimit - Duration(1), false}};
+  for (const auto& [limit, is_read] : limits) {
+    fact.time_limit = limit;
+    EXPECT_EQ(decode_entry(encode(fact)).has_value(), is_read) << limit.count();
+  }
 }
 
 TEST(Entries, TheLargestGangFitsIntoOneEntryAndThatIntoOneMessage) {

@@ -115,6 +115,16 @@ const OrderRow kOrderRows[] = {
        return entry::Edit{job, 100, by};
      },
      kUsers, kLeads, kOperators},
+    {"time limit",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Edit{job, 101, by, true, "", Tier::kNone, std::chrono::hours(1)};
+     },
+     kUsers, kLeads, kOperators},
+    {"high priority and time limit",
+     [](JobId job, Subject by) -> Entry {
+       return entry::Edit{job, 101, by, false, "", Tier::kNone, std::chrono::hours(1)};
+     },
+     kOperators, kOperators, kOperators},
     {"high priority",
      [](JobId job, Subject by) -> Entry {
        return entry::Edit{job, 101, by};

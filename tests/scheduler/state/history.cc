@@ -14,6 +14,7 @@ constexpr std::uint64_t kAttemptsRecent = 6;
 constexpr std::uint64_t kQuietHours = 24 * 8;
 /// A person: each of her orders leaves a line in the audit.
 const Subject kAlice{"alice@host1", "alice", host_id(1)};
+constexpr std::string_view kQueuePaths[] = {"batch", "lab/one", "lab/two", "prod"};
 
 template <class Map>
 auto nth(const Map& map, std::uint64_t position) {
@@ -84,6 +85,8 @@ entry::Submit History::draw_submit() {
   fact.spec.limits.keep_when_isolated = one_in(4);
   fact.spec.retry.on_lost_host = one_in(4) ? OnLostHost::kWait : OnLostHost::kRequeue;
   fact.spec.limits.time_limit = std::chrono::minutes(rng_.below(2));
+  fact.spec.user = one_in(2) ? "alice" : "bob";
+  fact.spec.queue = one_in(8) ? kQueuePaths[rng_.below(std::size(kQueuePaths))] : "";
   return fact;
 }
 
@@ -94,8 +97,12 @@ entry::Cancel History::draw_cancel(const State& state) {
   return {nth(state.jobs(), rng_.below(state.jobs().size()))->first, kAlice};
 }
 
-/// Orders of operators about jobs and hosts; those about jobs mostly name one that holds GPUs.
+/// Orders of operators about jobs, hosts and queues; those about jobs mostly name one that holds
+/// GPUs.
 Entry History::draw_order(const State& state) {
+  if (one_in(16)) {
+    return draw_queues(state);
+  }
   if (one_in(4) && state.live().empty()) {
     return entry::Fence{host_id(1 + rng_.below(kHosts)), kAlice};
   }
@@ -143,6 +150,32 @@ Entry History::draw_of_host(const State& state) {
     default:
       return entry::Undrain{host, kAlice};
   }
+}
+
+/// Some of the queues, with limits that keep some decisions out. Now and then it is not said where
+/// the jobs of the others go, or somebody else was faster.
+entry::SetQueues History::draw_queues(const State& state) {
+  entry::SetQueues fact;
+  fact.expected = state.queues().version() + (one_in(8) ? 1 : 0);
+  fact.by = kAlice;
+  fact.tree.half_life = one_in(2) ? kHalfLifeMin : kHalfLifeDefault;
+  for (const std::string_view path : kQueuePaths) {
+    const bool is_kept = !one_in(3);
+    if (is_kept) {
+      QueueNode node;
+      node.path = path;
+      node.weight = static_cast<std::uint32_t>(1 + rng_.below(4));
+      node.is_fifo = one_in(3);
+      if (one_in(2)) {
+        node.max[std::string(one_in(2) ? kAllGpus : "h100")] = 1 + rng_.below(4);
+      }
+      fact.tree.nodes.push_back(std::move(node));
+    } else if (const auto before = state.queues().find(path);
+               before.has_value() && state.queues().at(*before).is_leaf() && !one_in(8)) {
+      fact.moves.push_back({std::string(path), std::string(kDefaultQueue)});
+    }
+  }
+  return fact;
 }
 
 entry::Observe History::draw_observe() {

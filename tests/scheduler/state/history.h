@@ -28,6 +28,7 @@ class History {
   entry::Cancel draw_cancel(const State& state);
   Entry draw_order(const State& state);
   Entry draw_of_host(const State& state);
+  entry::SetQueues draw_queues(const State& state);
   entry::Observe draw_observe();
   entry::Tick draw_tick();
   Entry draw_decide(const State& state);

@@ -32,24 +32,28 @@ bool same(const ApplyResult& left, const ApplyResult& right) {
          left.rejected_as == right.rejected_as && left.touched == right.touched &&
          left.capacity_changed == right.capacity_changed &&
          left.usual_changed == right.usual_changed &&
+         left.credits_changed == right.credits_changed &&
+         left.shares_changed == right.shares_changed &&
          std::equal(left.events.begin(), left.events.end(), right.events.begin(),
                     right.events.end(), same_event);
 }
 
 /// Counts of what the histories contained, so that a hollow one is noticed.
 struct Tally {
-  std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kGpuOrder) + 1> accepted{};
+  std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kSetQueues) + 1> accepted{};
   std::uint64_t skipped = 0;
   std::uint64_t usual_changed = 0;
   std::uint64_t keys_forgotten = 0;
   std::uint64_t keys_repeated = 0;
   std::uint64_t refused = 0;  ///< Submits, for the bytes of unfinished jobs.
+  std::uint64_t at_max = 0;   ///< Decisions, for the max of a queue.
   // At the ends of histories.
   std::uint64_t ended_forgotten = 0;
   std::uint64_t attempts_forgotten = 0;
   std::uint64_t histories_shortened = 0;
   std::uint64_t keys_lost = 0;
   std::uint64_t audited = 0;
+  std::int64_t user_means = 0;
   EdgeCounts edges;
 };
 
@@ -70,6 +74,7 @@ class Replay {
     const Entry entry = history_.next(state_);
     const ApplyResult expected = state_.apply(index_, entry);
     tally_.refused += expected.rejected.starts_with("the commands of all jobs") ? 1 : 0;
+    tally_.at_max += expected.rejected.find(" is at its max of ") != std::string::npos ? 1 : 0;
     tally_.usual_changed += expected.usual_changed ? 1 : 0;
     note(entry, expected);
     each_copy([&](State& copy) {
@@ -87,6 +92,10 @@ class Replay {
   void finish() {
     state_.check_everything();
     tally_.audited += state_.audit().last();
+    for (const auto& [name, pool] : state_.shares().pools()) {
+      tally_.user_means += std::count_if(pool.users.begin(), pool.users.end(),
+                                         [](const auto& user) { return user.second.mean != 0; });
+    }
     const std::string expected = state_.encode();
     each_copy([&](State& copy) {
       copy.check_everything();
@@ -171,7 +180,7 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
     const auto drawn = static_cast<EntryKind>(kind);
     const bool unused = drawn == EntryKind::kAdopt ||
                         (drawn > EntryKind::kRemoveHost && drawn < EntryKind::kGpuOrder);
-    EXPECT_TRUE(unused || tally.accepted[kind] >= 50)
+    EXPECT_TRUE(unused || tally.accepted[kind] >= 40)
         << "kind " << kind << " came up " << tally.accepted[kind] << " times";
   }
   EXPECT_GT(tally.skipped, 100U);
@@ -179,6 +188,8 @@ TEST(Snapshot, AtAnyIndexAndTheRestOfTheLogEqualAFullReplay) {
   EXPECT_GT(tally.keys_repeated, 100U);
   EXPECT_GT(tally.keys_forgotten, 0U);
   EXPECT_GT(tally.audited, kHistories);
+  EXPECT_GT(tally.at_max, 20U);
+  EXPECT_GT(tally.user_means, 20);
   for (const std::string_view edge : tally.edges.unreached()) {
     ADD_FAILURE() << "no history took the edge " << edge;
   }

@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "scheduler/placement/capacity.h"
 #include "tests/scheduler/placement/logged_fleet.h"
@@ -240,6 +243,87 @@ TEST(Why, ALackIsNamedBesideTheChangeThatEndsIt) {
   const JobId job = log.apply(together).job;
   EXPECT_EQ(why(log.state, job)->text(),
             "it lacks room that is as close together: it would fit now with --pack any");
+}
+
+void set_queues(Log& log, std::vector<QueueNode> nodes) {
+  entry::SetQueues fact;
+  fact.expected = log.state.queues().version();
+  fact.tree.nodes = std::move(nodes);
+  ASSERT_EQ(log.apply(fact).rejected, "");
+}
+
+JobId submit_to(Log& log, const std::string& queue, const std::string& user, std::uint32_t gpus,
+                std::vector<std::string> types = {}) {
+  entry::Submit fact = submission("key" + std::to_string(log.index().value()), gpus);
+  fact.spec.queue = queue;
+  fact.spec.user = user;
+  fact.spec.request.gpu_types = std::move(types);
+  return log.apply(fact).job;
+}
+
+TEST(Why, AMaxOfAQueueIsNamed) {
+  struct Case {
+    QueueAmounts max;
+    const char* text;
+    const char* pool;
+  };
+  for (const Case& each :
+       {Case{{{"h100", 2}}, "queue a is at its max of 2 H100", "H100"},
+        Case{{{"gpus", 3}}, "queue a is at its max of 3 GPUs", "gpus"},
+        Case{{{"h100", 3}, {"gpus", 3}}, "queue a is at its max of 3 H100", "H100"},
+        Case{{{"h100", 4}}, "it fits and starts now", ""}}) {
+    SCOPED_TRACE(each.text);
+    Log log;
+    log.apply(registration(1, 8));
+    QueueNode parent;
+    parent.path = "a";
+    parent.max = each.max;
+    QueueNode leaf;
+    leaf.path = "a/x";
+    set_queues(log, {parent, leaf});
+    log.run(submit_to(log, "a/x", "ann", 2), {member_of(1, 0, 2)});
+    const Why answer = *why(log.state, submit_to(log, "a/x", "ann", 2));
+    EXPECT_EQ(answer.text(), each.text);
+    EXPECT_EQ(answer.queue, "a/x");
+    EXPECT_EQ(answer.tier, Tier::kStandard);
+    EXPECT_EQ(answer.full_pool, each.pool);
+    EXPECT_EQ(answer.full_queue, answer.full_pool.empty() ? "" : "a");
+    EXPECT_TRUE(answer.fits_now);
+  }
+}
+
+TEST(Why, AMaxInOnePoolIsNoReasonWhileAnotherPoolIsOpen) {
+  Log log;
+  log.apply(registration(1, 8));
+  log.apply(registration(2, 8, 1, "A100"));
+  QueueNode queue;
+  queue.path = "a";
+  queue.max = {{"h100", 2}};
+  set_queues(log, {queue});
+  log.run(submit_to(log, "a", "ann", 2, {"H100"}), {member_of(1, 0, 2)});
+  EXPECT_EQ(why(log.state, submit_to(log, "a", "ann", 1, {"H100"}))->full_queue, "a");
+  EXPECT_EQ(why(log.state, submit_to(log, "a", "bob", 1))->full_queue, "");
+}
+
+TEST(Why, OnlyJobsOfItsUserInItsPoolsAreAhead) {
+  Log log;
+  log.apply(registration(1, 8));
+  log.apply(registration(2, 8, 1, "A100"));
+  QueueNode queue;
+  queue.path = "a";
+  set_queues(log, {queue});
+  const JobId ahead = submit_to(log, "a", "ann", 1);
+  submit_to(log, "a", "ann", 1, {"A100"});
+  submit_to(log, "a", "bob", 1);
+  submit_to(log, "default", "zoe", 1, {"H100"});
+  submit_to(log, "default", "zoe", 1, {"A100"});
+  const JobId job = submit_to(log, "a", "ann", 1, {"h100"});
+  const Why answer = *why(log.state, job);
+  EXPECT_EQ(answer.ahead, std::vector<JobId>{ahead});
+  EXPECT_EQ(answer.others_wait, 2U);
+  EXPECT_EQ(answer.text(), "it would fit, but 1 job is ahead of it");
+  EXPECT_EQ(why(log.state, ahead)->text(),
+            "it would fit, but jobs of other queues or users may go first");
 }
 
 TEST(Why, SaysWhatBruteForceSays) {

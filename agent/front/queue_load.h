@@ -1,0 +1,51 @@
+#pragma once
+// QueueLoad: how many jobs wait and run in each queue, and in which pools they wait. A job counts
+// in its queue and in all above it; a task that is no job yet counts as one that waits. Pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/front/fleet_pools.h"
+#include "scheduler/state/state.h"
+
+namespace muster::agent {
+
+struct WaitingJobs {
+  std::uint64_t count = 0;
+  /// The smallest of scheduler::least_charge_of() among them, in thousandths; UINT64_MAX without
+  /// jobs.
+  std::uint64_t least_charge = UINT64_MAX;
+  bool operator==(const WaitingJobs&) const = default;
+
+  void add(const WaitingJobs& more);
+};
+
+/// The jobs that wait in one pool. A job that accepts several GPU types waits in several pools.
+struct WaitingInPool {
+  std::vector<WaitingJobs> queues;  ///< By number.
+  /// Of queues whose users have a leaf each.
+  std::map<scheduler::ShareBook::UserKey, WaitingJobs> users;
+};
+
+struct QueueCounts {
+  std::uint64_t pending = 0;
+  std::uint64_t running = 0;          ///< Jobs with an attempt.
+  std::uint64_t longest_wait_ms = 0;  ///< Cluster time since the submit, of jobs that wait.
+};
+
+struct QueueLoad {
+  std::vector<QueueCounts> counts;  ///< By number.
+  std::map<std::string, WaitingInPool, std::less<>> pools;
+
+  WaitingJobs waiting(scheduler::QueueNumber queue, std::string_view pool) const;
+};
+
+/// One walk over the jobs and one over the arrays. `fleet`: of that state.
+QueueLoad queue_load(const scheduler::State& state, const FleetPools& fleet);
+
+}  // namespace muster::agent
