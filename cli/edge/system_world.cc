@@ -22,6 +22,7 @@
 #include "cli/edge/audit_reader.h"
 #include "cli/edge/config_file.h"
 #include "cli/edge/person_signer.h"
+#include "cli/edge/queues_toml.h"
 #include "cli/edge/run_agent.h"
 #include "cli/edge/tickets.h"
 #include "cli/edge/users_toml.h"
@@ -222,6 +223,7 @@ World system_world() {
   world.exists = exists;
   world.files = {read_config_file, read_users_file};
   world.files.audit = check_audit_file;
+  world.files.queues = read_queues_file;
   world.is_writable = [](const std::string& path) { return access(path.c_str(), W_OK) == 0; };
   if (isatty(STDIN_FILENO) != 0 && world.terminal.is_err) {
     world.terminal.ask = ask;

@@ -22,6 +22,7 @@
 #include "gossip/ssh/ssh_key.h"
 #include "gossip/ssh/ssh_signature.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/queues.h"
 #include "scheduler/protocol/users.h"
 
 namespace muster::cli {
@@ -127,6 +128,8 @@ struct WorldFiles {
   std::function<Result<agent::AuditFileReport>(const std::string& path,
                                                const std::optional<agent::ChainEnd>& noted)>
       audit{};
+  /// The tree of queues; errors as of read_queues_file in queues_toml.h.
+  std::function<Result<scheduler::QueueTree>(const std::string& path)> queues{};
 };
 
 struct World {

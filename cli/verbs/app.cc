@@ -9,6 +9,7 @@
 #include "cli/kit/fallback_stream.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/verb.h"
+#include "gossip/base/nearest_text.h"
 #include "gossip/base/version.h"
 
 namespace muster::cli {
@@ -42,7 +43,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 61> kVerbs = {{
+constexpr std::array<Entry, 69> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -66,11 +67,30 @@ constexpr std::array<Entry, 61> kVerbs = {{
     {kGroupJobs, "requeue", "JOB... [OPTIONS]",
      "Stop jobs and queue them again, without using up a retry.", agent::Verb::kRequeue,
      plain<make_requeue>},
+    {kGroupJobs, "edit", "JOB [OPTIONS]",
+     "Change the queue, tier, priority or time limit of a job.", agent::Verb::kEdit,
+     plain<make_edit>},
     {kGroupJobs, "priority", "JOB PRIORITY [OPTIONS]", "Change the priority of a waiting job.",
      agent::Verb::kEdit, plain<make_priority>},
     {kGroupJobs, "usage", "[OPTIONS]",
      "Show GPUs in use and GPU-hours used, by user, GPU type or job name.", agent::Verb::kUsage,
      plain<make_usage>},
+    {kGroupJobs, "queue", "[OPTIONS]",
+     "List the queues with what they hold, what they are owed and how long jobs wait.",
+     agent::Verb::kQueues, plain<make_queue>},
+    {kGroupJobs, "queue show", "PATH [OPTIONS]", "Show one queue with its rules and its use.",
+     agent::Verb::kQueues, plain<make_queue_show>},
+    {kGroupJobs, "queue export", "[OPTIONS]", "Print the queues as a file for queue import.",
+     agent::Verb::kQueues, plain<make_queue_export>},
+    {kGroupJobs, "queue import", "FILE [OPTIONS]", "Replace all queues by those of a file.",
+     agent::Verb::kSetQueues, plain<make_queue_import>},
+    {kGroupJobs, "queue set", "PATH KEY=VALUE... [OPTIONS]", "Change a queue, or create it.",
+     agent::Verb::kSetQueues, plain<make_queue_set>},
+    {kGroupJobs, "queue remove", "PATH [OPTIONS]", "Remove a queue and those below it.",
+     agent::Verb::kSetQueues, plain<make_queue_remove>},
+    {kGroupJobs, "share", "[PATH] [OPTIONS]",
+     "Show what each queue holds, its fair part, and which queue is next.", agent::Verb::kShares,
+     plain<make_share>},
     {kGroupHosts, "hosts", "[OPTIONS]",
      "List the hosts with their state and their used and free GPUs.", agent::Verb::kHosts,
      plain<make_hosts>},
@@ -278,10 +298,15 @@ struct SharedLine {
 constexpr SharedLine kSharedLines[] = {
     {"suspend", 2, "suspend|resume",
      "Stop jobs and free their GPUs; resume them at their old place."},
+    {"edit", 2, "edit|priority", "Change the queue, tier, priority or time limit of a job."},
+    {"queue", 6, "queue [set|import|...]",
+     "List the queues; show, export, import, set or remove some."},
     {"hosts drain", 2, "hosts drain|undrain",
      "Drain a host: no new job is placed there; undrain it."},
     {"hosts remove", 2, "hosts remove|revoke",
      "Remove a host that is gone for good; expel one for good."},
+    {"hosts set", 2, "hosts set|fence",
+     "Change the rights of a host; declare it dead: its jobs run elsewhere."},
     {"gpus", 3, "gpus [mask|unmask]",
      "List the GPUs; take one out of use, and put it back into use."},
     {"user list", 4, "user list|add|set|remove", "List, add, change and remove users."},
@@ -294,6 +319,8 @@ constexpr SharedLine kSharedLines[] = {
     {"keys", 2, "keys [rotate]", "List the keys of hosts and of the authority; replace them."},
     {"quorum", 3, "quorum [add|remove]",
      "Show voters, leader and tolerated failures; add or remove a voter."},
+    {"quorum transfer", 2, "quorum transfer|recover",
+     "Hand the leadership on; restart after a majority is lost for good."},
     {"help", 2, "help [terms]", "List all verbs, show the help of one, or explain the words."},
     {"man", 2, "man|completion", "Print a manual page, or a completion script for a shell."},
 };
@@ -354,34 +381,14 @@ int refuse(World& world, const Args& args, const std::string& text) {
   return kExitUsage;
 }
 
-/// Letters to insert, drop, replace or swap with their neighbour to make `one` of `other`.
-std::size_t distance(std::string_view one, std::string_view other) {
-  std::vector<std::vector<std::size_t>> cost(one.size() + 1,
-                                             std::vector<std::size_t>(other.size() + 1));
-  for (std::size_t i = 0; i <= one.size(); ++i) {
-    for (std::size_t j = 0; j <= other.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      const std::size_t change = one[i - 1] == other[j - 1] ? 0 : 1;
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return cost.back().back();
-}
-
 struct OtherName {
   std::string_view name;
   std::string_view verb;
 };
 /// Names of other programs for the same verbs.
-constexpr std::array<OtherName, 34> kOtherNames = {{
+constexpr std::array<OtherName, 36> kOtherNames = {{
     {"ps", "jobs"},           {"status", "jobs"},
-    {"queue", "jobs"},        {"squeue", "jobs"},
+    {"queues", "queue"},      {"squeue", "jobs"},
     {"list", "jobs"},         {"ls", "jobs"},
     {"job", "jobs"},          {"qstat", "jobs"},
     {"nodes", "hosts"},       {"node", "hosts"},
@@ -397,6 +404,7 @@ constexpr std::array<OtherName, 34> kOtherNames = {{
     {"users", "user list"},   {"user", "user list"},
     {"teams", "team list"},   {"team", "team list"},
     {"who", "whoami"},        {"id", "whoami"},
+    {"sshare", "share"},      {"partition", "queue"},
 }};
 
 /// "" when none is near.
@@ -409,7 +417,7 @@ std::string nearest_verb(std::string_view given) {
   std::string_view nearest;
   std::size_t least = kTypingErrorsMax + 1;
   for (const Entry& entry : kVerbs) {
-    const std::size_t far = given.size() > kNameColumns ? least : distance(given, entry.name);
+    const std::size_t far = edit_distance(given, entry.name, least);
     if (far < least) {
       least = far;
       nearest = entry.name;

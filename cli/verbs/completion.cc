@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view kJobIds = "muster jobs --no-header -o id --timeout 2s 2>/dev/null";
 constexpr std::string_view kHostNames =
     "muster hosts --no-header --timeout 2s 2>/dev/null | cut -d' ' -f1";
+constexpr std::string_view kQueuePaths =
+    "muster queue export --timeout 2s 2>/dev/null | grep -F '[queue.' | cut -d'\"' -f2";
 
 /// The values that may stand behind an option: words, or a command that lists them.
 struct OptionValues {
@@ -38,6 +40,8 @@ const std::vector<OptionValues>& option_values() {
       {"--log-level", "debug info warn error", ""},
       {"--by", "user type name", ""},
       {"-r|--rank", "all 0", ""},
+      {"--queue", "default", kQueuePaths},
+      {"--tier", "interactive batch standard premium inference", ""},
   };
   return all;
 }
@@ -46,6 +50,9 @@ const std::vector<OptionValues>& option_values() {
 std::string_view words_of(const VerbWords& verb) {
   if (verb.usage.find("JOB") != std::string::npos) {
     return kJobIds;
+  }
+  if (verb.usage.find("PATH") != std::string::npos) {
+    return kQueuePaths;
   }
   const bool is_of_hosts = verb.name.starts_with("hosts ") || verb.name.starts_with("quorum ") ||
                            verb.name == "why-host";

@@ -16,6 +16,7 @@
 #include "cli/verbs/job_columns.h"
 #include "cli/verbs/slurm_hints.h"
 #include "cli/verbs/verb.h"
+#include "scheduler/protocol/queues.h"
 
 namespace muster::cli {
 namespace {
@@ -57,7 +58,7 @@ std::int64_t number(T value) {
   return static_cast<std::int64_t>(value);
 }
 
-const std::array<JobColumn, 19> kColumns = {{
+const std::array<JobColumn, 21> kColumns = {{
     {"id",
      {.title = "ID", .is_number = true},
      [](Session&, const JobSummary& j) { return text_of(j.id); },
@@ -136,9 +137,26 @@ const std::array<JobColumn, 19> kColumns = {{
      {.title = "NHOSTS", .is_number = true},
      [](Session&, const JobSummary& j) { return std::to_string(j.hosts.size()); },
      [](const JobSummary& j) { return number(j.hosts.size()); }},
+    {"queue",
+     {.title = "QUEUE", .columns_min = 8},
+     [](Session&, const JobSummary& j) { return j.queue.empty() ? "-" : j.queue; },
+     nullptr},
+    {"tier",
+     {.title = "TIER"},
+     [](Session&, const JobSummary& j) { return j.tier.empty() ? "-" : j.tier; },
+     nullptr},
 }};
 
 constexpr char kUsualColumns[] = "id,name,user,state,gpus,hosts,age,time,reason";
+/// Once jobs are in several queues.
+constexpr char kQueueColumns[] = "id,name,user,queue,state,gpus,hosts,age,time,reason";
+
+/// Where nobody set queues, all jobs are in the queue default, or older nodes name none.
+bool are_in_queues(const std::vector<JobSummary>& jobs) {
+  return std::any_of(jobs.begin(), jobs.end(), [](const JobSummary& job) {
+    return !job.queue.empty() && job.queue != scheduler::kDefaultQueue;
+  });
+}
 
 Result<std::vector<const JobColumn*>> columns_named(const std::string& names) {
   std::vector<const JobColumn*> columns;
@@ -175,8 +193,8 @@ class Jobs final : public Verb {
     options.value(
         "-o,--columns", [this](const std::string& given) { return take_columns(given); },
         "Show these columns (default " + std::string(kUsualColumns) +
-            "); more columns: cause, attempt, priority, type, submit, start, end, exit, gpuhours, "
-            "nhosts",
+            ", and queue if some job is in another queue than default); more columns: cause, "
+            "attempt, priority, tier, type, submit, start, end, exit, gpuhours, nhosts",
         "COLUMN[,COLUMN...]");
     options.number("--limit", limit_,
                    "Show at most N jobs: the newest, or with --sort the first; 0 shows all but "
@@ -346,7 +364,10 @@ class Jobs final : public Verb {
   }
 
   std::string table_of(Session& session, const agent::JobList& list) const {
-    const auto columns = columns_.empty() ? *columns_named(kUsualColumns) : columns_;
+    const auto columns =
+        !columns_.empty()
+            ? columns_
+            : *columns_named(are_in_queues(list.jobs) ? kQueueColumns : kUsualColumns);
     std::vector<Table::Column> titles;
     for (const JobColumn* each : columns) {
       titles.push_back(each->column);

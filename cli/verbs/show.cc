@@ -117,7 +117,9 @@ std::string summary_text(const agent::JobDetail& detail) {
                 missing_hosts_text(detail.attempts)) +
       "\n" + "user       " + printable(job.user) + "\n" +
       (detail.spec.team.empty() ? "" : "team       " + printable(detail.spec.team) + "\n") +
-      "gpus       " + printable(request_text(detail.spec.request)) + "\n" +
+      (job.queue.empty() ? "" : "queue      " + printable(job.queue) + "\n") +
+      (job.tier.empty() ? "" : "tier       " + job.tier + "\n") + "gpus       " +
+      printable(request_text(detail.spec.request)) + "\n" +
       request_lines_text(detail.spec.request) + "priority   " + std::to_string(job.priority) +
       "\n" +
       (agent::is_ended(job.state) ? "exit       " + std::to_string(job.exit_code) + "\n" : "");

@@ -11,7 +11,10 @@ constexpr std::string_view kTasks =
     "there is one rank a GPU (--gpus 16); without GPUs write --gpus 0 --ranks 16";
 constexpr std::string_view kOfHosts = "write --gpus HOSTSxN, as --gpus 1x8, and --gpu-type H100";
 constexpr std::string_view kPartition =
-    "there are no partitions: choose hosts with --gpu-type, --label and --host";
+    "write --queue PATH, as `muster queue` lists them; --gpu-type, --label and --host choose hosts";
+constexpr std::string_view kQos =
+    "write --tier TIER: interactive, batch, standard, premium or inference";
+constexpr std::string_view kQueueColumn = "write --columns id,name,queue,state --sort queue";
 constexpr std::string_view kOutput = "output is stored by Muster: muster logs JOB, --stderr";
 constexpr std::string_view kDependency =
     "dependencies are not supported yet: in a script, start the next job after muster submit "
@@ -48,8 +51,8 @@ constexpr std::array<OptionHint, 56> kSubmit = {{
     {"-G", kGpus},
     {"--partition", kPartition},
     {"-p", kPartition},
-    {"--qos", kPriority},
-    {"-q", kPriority},
+    {"--qos", kQos},
+    {"-q", kQos},
     {"--nice", kPriority},
     {"--dependency", kDependency},
     {"-d", kDependency},
@@ -102,7 +105,7 @@ constexpr std::array<OptionHint, 11> kJobs = {{
     {"--format", "write --columns id,name,state"},
     {"--iterate", "write --watch"},
     {"-i", "write --watch"},
-    {"--partition", kPartition},
+    {"--partition", kQueueColumn},
     {"--noheader", "write --no-header"},
 }};
 

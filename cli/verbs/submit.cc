@@ -4,11 +4,16 @@
 // the job of the first. Only when no try can have reached the log is the answer
 // "surely not accepted".
 
+#include <algorithm>
+#include <optional>
+
 #include "agent/api/jobs.h"
 #include "agent/api/json/orders.h"
 #include "agent/api/json/view.h"
 #include "agent/api/payload.h"
+#include "agent/api/queues.h"
 #include "agent/api/request.h"
+#include "cli/kit/duration.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/job_wait.h"
@@ -35,6 +40,10 @@ class Submit final : public Verb {
   void describe(Options& options) override {
     options_.describe(options);
     options.flag("--wait", wait_, "Wait until the job ends, and exit with its exit code");
+    options.duration(
+        "--retry-for", retry_for_,
+        "Repeat a submit that is refused because too many come, when the cluster says, "
+        "for this long (10m)");
     options.flag("--dry-run", is_dry_run_,
                  "Submit no job; show the hosts it would get now, or what it would wait for");
     common_.describe(options);
@@ -61,7 +70,7 @@ class Submit final : public Verb {
     if (is_dry_run_) {
       return tell_dry_run(session, *submit);
     }
-    const Reply reply = send(session, *submit);
+    const Reply reply = send_patiently(session, *submit);
     if (!reply.is_ok()) {
       return session.fail(reply.status, explained(reply, *submit));
     }
@@ -103,6 +112,33 @@ class Submit final : public Verb {
     return 0;
   }
 
+  /// The time that the node told the client to wait; nullopt if it told none.
+  static std::optional<Duration> told_pause(const Reply& reply) {
+    const auto told = reply.is_from_node && reply.status == ResponseStatus::kNoQuorum
+                          ? agent::decode_payload<agent::RetryAfter>(reply.response.payload)
+                          : std::nullopt;
+    constexpr std::uint64_t kMsMax =
+        std::chrono::floor<std::chrono::milliseconds>(kDurationMax).count();
+    return told.has_value() ? std::optional<Duration>(std::chrono::milliseconds(
+                                  std::clamp<std::uint64_t>(told->ms, 1, kMsMax)))
+                            : std::nullopt;
+  }
+
+  /// Sends it, and repeats it when a node said so, for at most --retry-for.
+  Reply send_patiently(Session& session, const agent::SubmitArgs& submit) const {
+    const Instant deadline = session.world().clock.now() + retry_for_;
+    for (;;) {
+      Reply reply = send(session, submit);
+      const std::optional<Duration> pause = told_pause(reply);
+      if (!pause.has_value() || session.world().clock.now() + *pause > deadline) {
+        return reply;
+      }
+      session.progress("the queue is busy, trying again in " + format_after(*pause) +
+                       " under the same key");
+      session.world().clock.sleep(*pause);
+    }
+  }
+
   /// Tries until there is an answer, or until --timeout has passed since the first try: under one
   /// key, at one node after the other. Nodes that only lack a quorum are tried for the patience.
   Reply send(Session& session, const agent::SubmitArgs& submit) const {
@@ -122,6 +158,7 @@ class Submit final : public Verb {
                               (may_be_accepted && !reply.is_from_node);
       const bool is_untried_left = tries < session.nodes_count();
       const bool may_elect = reply.status == ResponseStatus::kNoQuorum && reply.is_from_node &&
+                             !told_pause(reply).has_value() &&
                              session.world().clock.now() - begin < kElectionPatience;
       if (!has_failed || (!may_be_accepted && !is_untried_left && !may_elect)) {
         return may_be_accepted ? with_earlier_tries(std::move(reply)) : reply;
@@ -167,6 +204,7 @@ class Submit final : public Verb {
   SubmitOptions options_;
   bool wait_ = false;
   bool is_dry_run_ = false;
+  Duration retry_for_{0};
 };
 
 }  // namespace

@@ -192,6 +192,7 @@ void SubmitOptions::describe(Options& options) {
                  "Restart the job up to N times if its program fails, after a pause of 1s that "
                  "doubles each time, up to 1m");
   options.text("--team", spec_.team, "Team of the job (default your first team)", "TEAM");
+  describe_queue(options);
   options.integer("--priority", priority_, "Priority in the queue; higher runs first");
   options.value(
       "--array", [this](const std::string& text) { return accept_array(text); },
@@ -229,13 +230,51 @@ void SubmitOptions::describe(Options& options) {
       "After --patience, run again elsewhere, or wait for proof that the host is dead (default "
       "requeue)",
       "requeue|wait");
-  options.duration("--time-limit", spec_.limits.time_limit,
-                   "Stop the job after this long, as 90m or 2h (default no limit)");
+  options.value(
+      "--time-limit",
+      [this](const std::string& text) -> Status {
+        if (text == "none") {
+          spec_.limits.time_limit = scheduler::kNoTimeLimit;
+          return ok();
+        }
+        const Result<Duration> limit = parse_duration(text);
+        spec_.limits.time_limit = limit ? *limit : Duration(0);
+        return limit ? ok() : Status(wrong(limit.error().text + ", or none"));
+      },
+      "Stop the job after this long, as 90m or 2h; none where its queue lets jobs run for ever "
+      "(default that of its tier, and no limit while there are no queues)",
+      "DURATION|none");
   options.text("--key", key_,
                "Repeat a submit under its key of 32 hex digits, so that only one job results",
                "HEX");
   options.command(argv_);
   options.hints(submit_hints());
+}
+
+void SubmitOptions::describe_queue(Options& options) {
+  options.value(
+      "--queue",
+      [this](const std::string& text) {
+        spec_.queue = text;
+        return scheduler::check_queue_path(text);
+      },
+      "Queue of the job, as `muster queue` lists them (default the first one that names you or a "
+      "team of yours)",
+      "PATH");
+  options.value(
+      "--tier",
+      [this](const std::string& text) -> Status {
+        const auto tier = scheduler::tier_of(text);
+        spec_.tier = tier.value_or(scheduler::Tier::kNone);
+        return spec_.tier != scheduler::Tier::kNone
+                   ? ok()
+                   : Status(wrong("'" + text + "' is not a tier: give interactive, batch, " +
+                                  "standard, premium or inference"));
+      },
+      "Tier of the job; in a queue the higher tier goes first: inference, premium, standard, "
+      "batch, "
+      "interactive (default the first one of its queue)",
+      "TIER");
 }
 
 Status SubmitOptions::accept_hold(const std::string& text) {

@@ -32,6 +32,7 @@ class SubmitOptions {
   Status accept_array(const std::string& text);
 
   Status accept_hold(const std::string& text);
+  void describe_queue(Options& options);
   Status check() const;
   Status check_command(const std::vector<std::string>& environment) const;
   /// "NAME=VALUE", by name.

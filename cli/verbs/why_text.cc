@@ -7,6 +7,7 @@
 #include "cli/kit/text.h"
 #include "cli/verbs/request_options.h"
 #include "cli/verbs/storm_banner.h"
+#include "scheduler/protocol/queues.h"
 
 namespace muster::cli {
 namespace {
@@ -83,6 +84,25 @@ std::string places_text(const agent::WhyInfo& why) {
                    "\n";
 }
 
+/// The queue, and what keeps its next job back whatever is free.
+std::string queue_lines(const agent::WhyInfo& why) {
+  std::string text;
+  const bool is_queue_worth_it = why.queue != scheduler::kDefaultQueue || !why.full_queue.empty();
+  if (!why.queue.empty() && is_queue_worth_it) {
+    text += "queue    " + why.queue + (why.tier.empty() ? "" : ", tier " + why.tier) + "\n";
+  }
+  if (!why.full_queue.empty()) {
+    text += "full     queue " + why.full_queue + " may hold at most " + why.full_text +
+            ": some of its jobs have to end first\n";
+  }
+  if (why.others_wait) {
+    text +=
+        "others   jobs of other queues, or of other users of its queue, may go first: see `muster "
+        "share`\n";
+  }
+  return text;
+}
+
 std::string change_text(const agent::WhyInfo& why) {
   // An older node gives no count, and one that waits for hosts starts nothing.
   const std::uint64_t ahead = std::max<std::uint64_t>(why.ahead_count, why.ahead.size());
@@ -122,9 +142,10 @@ std::string holders_text(const agent::WhyInfo& why, const Screen& screen) {
 }  // namespace
 
 std::string why_text(const agent::WhyInfo& why, const std::string& headline, const Screen& screen) {
-  const std::string text = printable_lines(headline) + need_text(why) +
-                           printable_lines(hosts_text(why)) + printable_lines(withheld_text(why)) +
-                           printable_lines(places_text(why)) + change_text(why);
+  const std::string text = printable_lines(headline) + printable_lines(queue_lines(why)) +
+                           need_text(why) + printable_lines(hosts_text(why)) +
+                           printable_lines(withheld_text(why)) + printable_lines(places_text(why)) +
+                           change_text(why);
   return storm_banner(why.storm) + fitted(text, kTextColumn, screen) + holders_text(why, screen);
 }
 

@@ -7,6 +7,7 @@
 
 #include "agent/api/hosts.h"
 #include "cli/edge/config_file.h"
+#include "cli/edge/queues_toml.h"
 #include "cli/edge/users_toml.h"
 #include "cli/verbs/app.h"
 
@@ -67,7 +68,16 @@ class FakeWorld::Client final : public NodeClient {
   std::string address_;
 };
 
+/// The file that the test wrote under that path, as a tree of queues.
+Result<scheduler::QueueTree> FakeWorld::queues_in(const std::string& path) const {
+  const auto file = written.find(path);
+  return file == written.end()
+             ? Result<scheduler::QueueTree>(Error{ErrorCode::kNotFound, path + " cannot be read"})
+             : parse_queues_file(file->second, path);
+}
+
 FakeWorld::FakeWorld() {
+  world_.files.queues = [this](const std::string& path) { return queues_in(path); };
   world_.out = &out_;
   world_.err = &err_;
   world_.all_environment = [this] {

@@ -59,7 +59,7 @@ class FakeWorld {
   std::set<std::string> files;
   /// Other users can read these; "stdout" is one of them.
   std::set<std::string> open_to_others;
-  /// Lines written to files for their owner alone; and files for `users apply`.
+  /// Lines written to files for their owner alone; and files for `users apply` and `queue import`.
   std::map<std::string, std::string> written;
   /// Ctrl-C is found when it is looked for so many times from now; 0 = never.
   int interrupts_in = 0;
@@ -69,6 +69,7 @@ class FakeWorld {
   class Client;
 
   void prepare_tickets();
+  Result<scheduler::QueueTree> queues_in(const std::string& path) const;
 
   std::ostringstream out_;
   std::ostringstream err_;

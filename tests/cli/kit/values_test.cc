@@ -257,7 +257,7 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
       {{"submit", "-N4", "-n", "32", "--", "x"},
        "there is no option -N: hosts and GPUs on each are one word: --gpus 4x8"},
       {{"submit", "--dependency=afterok:7", "--", "x"}, "dependencies are not supported yet"},
-      {{"submit", "-p", "gpu", "x.sh"}, "there are no partitions: choose hosts"},
+      {{"submit", "-p", "gpu", "x.sh"}, "write --queue PATH, as `muster queue` lists"},
       {{"submit", "--hold", "--array", "0-3", "--", "x"}, "an array cannot be held"},
       {{"jobs", "-j", "7"}, "give only the numbers"},
       {{"submit", "--host", "a b", "--", "x"},
@@ -329,8 +329,9 @@ Usage: muster jobs [JOB...] [OPTIONS]
   --sort COLUMN               Sort by this column; -COLUMN reverses the order (default id)
   -o, --columns COLUMN[,COLUMN...]
                               Show these columns (default
-                              id,name,user,state,gpus,hosts,age,time,reason); more columns: cause,
-                              attempt, priority, type, submit, start, end, exit, gpuhours, nhosts
+                              id,name,user,state,gpus,hosts,age,time,reason, and queue if some job
+                              is in another queue than default); more columns: cause, attempt,
+                              priority, tier, type, submit, start, end, exit, gpuhours, nhosts
   --limit N                   Show at most N jobs: the newest, or with --sort the first; 0 shows all
                               but older ended jobs (default 0)
   --no-header                 Omit the header line, for scripts

@@ -208,7 +208,8 @@ TEST(Jobs, Json) {
   world.answers(answer_with(agent::JobList{{sample_job(17, "running")}, JobId()}));
   EXPECT_EQ(world.output_of({"jobs", "--json"}),
             R"({"jobs":[{"job_id":17,"name":"llama","user":"ann","state":"running","gpus":16,)"
-            R"("ranks":null,"gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
+            R"("ranks":null,"gpu_type":"H100","attempt":1,"priority":0,"queue":null,"tier":null,)"
+            R"("exit_code":null,)"
             R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
             R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
             R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,"gpus_of_other_teams":0,)"
@@ -408,7 +409,8 @@ TEST(Show, Json) {
   EXPECT_EQ(
       world.output_of({"show", "17", "--json"}),
       R"({"job":{"job_id":17,"name":"llama","user":"ann","state":"running","gpus":2,"ranks":null,)"
-      R"("gpu_type":"H100","attempt":1,"priority":0,"exit_code":null,)"
+      R"("gpu_type":"H100","attempt":1,"priority":0,"queue":null,"tier":null,)"
+      R"("exit_code":null,)"
       R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
       R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
       R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
@@ -520,6 +522,7 @@ TEST(Why, Json) {
       R"("filters":[{"reason":"too few GPUs free","host_count":3},)"
       R"({"reason":"host unreachable","host_count":1}],"largest":[{"within":"island","units":4},)"
       R"({"within":"any","units":6}],"would_fit_with":[],)"
+      R"("queue":null,"tier":null,"full_queue":null,"full_text":null,"others_wait":0,)"
       R"("storm":{"mode":"normal","since_ms":0,"reason":null},"answered_by":"a","age_ms":0})"
       "\n");
 }
