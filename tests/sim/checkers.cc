@@ -13,6 +13,7 @@
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
 #include "tests/sim/log_checkers.h"
+#include "tests/sim/share_checkers.h"
 
 namespace muster::sim {
 namespace {
@@ -560,6 +561,7 @@ Checkers add_checkers(World& world) {
   world.add_checker(std::make_unique<DrainHolds>());
   world.add_checker(std::make_unique<AmountsHold>());
   add_log_checkers(world);
+  add_share_checkers(world);
   return checkers;
 }
 

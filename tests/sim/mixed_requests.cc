@@ -4,8 +4,9 @@
 #include <chrono>
 
 namespace muster::sim {
+namespace {
 
-void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance) {
+void ask_for_kind(scheduler::Request& request, Rng& rng, std::uint32_t chance) {
   if (!rng.chance(chance)) {
     return;
   }
@@ -51,6 +52,13 @@ void ask_for_tasks(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance) {
   if (spec.request.gpus_per_host == 0) {
     spec.request.gpus = std::min<std::uint32_t>(spec.request.gpus, 2);
   }
+}
+
+}  // namespace
+
+void ask_for_more(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance) {
+  ask_for_kind(spec.request, rng, chance);
+  ask_for_tasks(spec, rng, chance);
 }
 
 }  // namespace muster::sim

@@ -7,9 +7,8 @@
 namespace muster::sim {
 
 /// Draws kinds that a user may mix, with this chance in millionths; a request that five simulated
-/// hosts could not hold is left out.
-void ask_for_more(scheduler::Request& request, Rng& rng, std::uint32_t chance);
-/// With a third of that chance the job becomes an array of a few small tasks.
-void ask_for_tasks(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance);
+/// hosts could not hold is left out. With a third of that chance the job becomes an array of a few
+/// small tasks.
+void ask_for_more(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance);
 
 }  // namespace muster::sim

@@ -20,7 +20,7 @@ void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote,
   } else if (fault == Fault::kDrained) {
     rng_.chance(500'000) ? drain(host) : mask(host);
   } else if (fault == Fault::kReordered) {
-    reorder(jobs);
+    has_queues_&& rng_.chance(700'000) ? queue_owners_.change() : reorder(jobs);
   } else if (fault == Fault::kWordWrong) {
     say_processes_gone(host);
   } else {
@@ -30,6 +30,9 @@ void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote,
 }
 
 void Operators::take_back_all(std::uint32_t leader) {
+  if (has_queues_) {
+    queue_owners_.set_last(leader);
+  }
   for (const auto& [id, record] : world_.node(leader).seat().state().hosts()) {
     const auto known = world_.find(id);
     if (!known.has_value()) {

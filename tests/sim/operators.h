@@ -1,6 +1,6 @@
 #pragma once
-// Operators of a swarm who take hosts and GPUs out of service, rightly and wrongly, and reorder the
-// queue; and the traitor among the hosts.
+// Operators of a swarm who take hosts and GPUs out of service, rightly and wrongly, reorder the
+// queue and replace the tree of queues; and the traitor among the hosts.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "agent/api/request.h"
 #include "gossip/base/rng.h"
 #include "tests/sim/profiles.h"
+#include "tests/sim/queue_owners.h"
 #include "tests/sim/traitor.h"
 #include "tests/sim/world.h"
 
@@ -21,12 +22,18 @@ class Operators {
   /// All outlive it. The swarm owns `rng` and `counts`.
   Operators(World& world, const SwarmProfile& profile, Rng& rng,
             std::map<std::string, std::uint64_t>& counts)
-      : world_(world), rng_(rng), counts_(counts), traitor_(world, profile, rng, counts) {}
+      : world_(world),
+        has_queues_(profile.queues != 0),
+        rng_(rng),
+        counts_(counts),
+        traitor_(world, profile, rng, counts),
+        queue_owners_(world, rng, counts) {}
 
   /// One of their faults; `without_vote` is a host that may be off for long. `jobs`: submitted.
   void act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs);
   /// Undrains every host that `leader` knows to be drained, and unmasks every GPU that it knows to
-  /// be masked: one whose word was lost would stay so for ever.
+  /// be masked: one whose word was lost would stay so for ever. Sets a tree of queues that
+  /// keeps no job out.
   void take_back_all(std::uint32_t leader);
 
  private:
@@ -41,9 +48,11 @@ class Operators {
   void after(int low_s, int high_s, std::function<void()> action);
 
   World& world_;
+  bool has_queues_;
   Rng& rng_;
   std::map<std::string, std::uint64_t>& counts_;
   Traitor traitor_;
+  QueueOwners queue_owners_;
 };
 
 }  // namespace muster::sim

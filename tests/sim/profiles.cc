@@ -124,7 +124,8 @@ constexpr SwarmProfile operators() {
   return profile;
 }
 
-/// Operators who take hosts and GPUs out of service, rightly and wrongly, and reorder the queue.
+/// Operators who take hosts and GPUs out of service, rightly and wrongly, reorder the queue, and
+/// replace the tree of queues.
 constexpr SwarmProfile drains() {
   SwarmProfile profile;
   profile.name = "drains";
@@ -133,10 +134,11 @@ constexpr SwarmProfile drains() {
           .with(2, {kAgentKilled})
           .with(1, {kPowerLost, kSplit, kBadNetwork, kSlowDisk, kSupervisorKilled, kCancelled,
                     kLeaderKilled, kIsolated, kLeft, kSuspended, kResumed, kRequeued});
-  profile.weights.with(6, {kDrained}).with(2, {kReordered});
+  profile.weights.with(6, {kDrained}).with(6, {kReordered});
   profile.weights.with(4, {kWordWrong}).with(2, {kHostRemoved});
   profile.between_faults_max = 8s;
   profile.priorities = 3;
+  profile.queues = 600'000;
   profile.keep = 200'000;
   return profile;
 }

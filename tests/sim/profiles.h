@@ -114,7 +114,9 @@ struct SwarmProfile {
   std::int64_t run_ms_max = 30'000;
   Duration hold_min = std::chrono::seconds(15);
   Duration hold_max = std::chrono::seconds(40);
-  std::uint32_t priorities = 1;   ///< Number of levels to draw from.
+  std::uint32_t priorities = 1;  ///< Number of levels to draw from.
+  /// Not 0: operators replace the tree of queues, and so many jobs name one, or a tier.
+  std::uint32_t queues = 0;
   bool are_gpus_watched = false;  ///< WorldOptions::are_gpus_watched.
   std::uint32_t keep = 0;         ///< Jobs that are not stopped by silence, nor freed by it.
   std::uint32_t cancel_at_once = 60'000;

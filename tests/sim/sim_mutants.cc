@@ -69,6 +69,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
       return "lying_disks";
     case SchedulerMutant::kDrainIgnored:
     case SchedulerMutant::kMaskIgnored:
+    case SchedulerMutant::kQueueMaxIgnored:
       return "drains";
     case SchedulerMutant::kDirtyOffered:
       return "dirty_gpus";

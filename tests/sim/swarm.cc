@@ -164,8 +164,8 @@ class Swarm {
     } else if (kind == 3) {
       spec.limits.time_limit = seconds(5, 20);
     }
-    ask_for_more(spec.request, requests_, profile_.requests);
-    ask_for_tasks(spec, requests_, profile_.requests);
+    ask_for_more(spec, requests_, profile_.requests);
+    ask_for_queue(spec, requests_, profile_.queues);
     return spec;
   }
 
