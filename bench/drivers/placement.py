@@ -22,6 +22,12 @@ def core(jobs=30000):
     run_alone("bench_core", jobs)
 
 
+def share(trees=20, seed=1):
+    command = [str(cluster.BUILD / "bench" / "bench_share_trees"), str(trees), str(seed)]
+    if subprocess.run(command).returncode != 0:
+        raise Broken("bench_share_trees ended with an error")
+
+
 def gate(questions=1000000):
     run_alone("bench_gate", questions)
 

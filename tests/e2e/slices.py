@@ -35,6 +35,7 @@ SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"],
            "masked": ["--trials", "3"],
            "devices": ["--grants", "200"], "limits": ["--grants", "10"],
            "launch_rooms": ["--grants", "20", "--runs", "3"],
+           "share": ["--trees", "1"],
            "probers": ["--trials", "8", "--watched", "2"]}
 LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf",
             "vm_limits": "downloads a kernel, and boots it for minutes where it is emulated"}
