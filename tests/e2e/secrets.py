@@ -3,10 +3,12 @@ administrator, and secrets of tickets and access tokens are searched for in file
 arguments, environments, answers and on the wire."""
 
 import base64
+import collections
 import os
 import pathlib
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -25,8 +27,13 @@ SO_RCVBUFFORCE = 33
 BACKLOG_BYTES = 64 << 20
 #: What a membership record in id/ begins with, in front of the link seed; msgpack.
 RECORD_HEAD = b"\x99\x02\xc4\x20"
-#: The key of the identity's seed in id/, which LMDB keeps right in front of it.
+#: In front of a value in id/: its form and checksum.
+VALUE_HEAD_BYTES = 9
+#: The identity's seed in id/. In a leaf page LMDB keeps the key between a head with both sizes and
+#: the value; in a branch page it keeps the key alone.
 IDENTITY_KEY = b"key/seed"
+IDENTITY_LEAF = struct.pack("<HHHH", VALUE_HEAD_BYTES + SEED_BYTES, 0, 0,
+                            len(IDENTITY_KEY)) + IDENTITY_KEY
 BYTES_HEAD = b"\xc4\x20"
 #: Of the state in raft/; there is none before there is a snapshot.
 SNAPSHOT_KEY = b"raft/state"
@@ -86,10 +93,12 @@ def secret_of_ticket(line):
 def seeds_of(agent):
     """(identity seed, link seed, authority seed or nothing) as the host keeps them."""
     content = (agent.data / "id" / "data.mdb").read_bytes()
-    at = content.find(IDENTITY_KEY)
-    if at < 0:
+    # Old pages keep a copy each, and some of these are written over in part.
+    found = collections.Counter(part[VALUE_HEAD_BYTES:VALUE_HEAD_BYTES + SEED_BYTES]
+                                for part in content.split(IDENTITY_LEAF)[1:])
+    if not found:
         raise Failure(f"no identity is found in id/ of {agent.name}")
-    identity = content[at + len(IDENTITY_KEY):at + len(IDENTITY_KEY) + SEED_BYTES]
+    identity = found.most_common(1)[0][0]
     at = content.find(RECORD_HEAD)
     if at < 0:
         raise Failure(f"no membership record is found in id/ of {agent.name}")
