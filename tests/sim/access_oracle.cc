@@ -84,8 +84,7 @@ constexpr ColumnRow kColumns[] = {
     {Verb::kJoin, Column::kTickets},
 };
 
-static_assert(has_row_for_those(kColumns, &ColumnRow::verb,
-                                [](Verb verb) { return agent::find_verb(verb) != nullptr; }));
+static_assert(has_row_for_each(kColumns, &ColumnRow::verb));
 
 Column plain_column_of(Verb verb) {
   const ColumnRow* row = find_row(kColumns, &ColumnRow::verb, verb);
