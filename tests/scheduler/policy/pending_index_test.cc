@@ -68,7 +68,7 @@ TEST_F(Pending, WhatOneOfAShapeFindsOutHoldsForAll) {
   EXPECT_FALSE(pending.is_blocked(other, "h100"));
   EXPECT_FALSE(pending.next().has_value()) << "the pool is strict";
   pending.wake(HostKind{"h100", {}, false, 0, 0}, gpus(8));
-  EXPECT_TRUE(pending.is_blocked(second, "h100")) << "a host without namespaces is none for it";
+  EXPECT_TRUE(pending.is_blocked(second, "h100")) << "a host without namespaces cannot hold it";
   pending.wake(h100(), gpus(0));
   EXPECT_TRUE(pending.is_blocked(second, "h100"));
   pending.wake(h100(), gpus(1));
