@@ -23,6 +23,28 @@ endif()
 set(CMAKE_UNITY_BUILD ${MUSTER_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
+# muster_lumps(NAME): compiled in lumps in each build. For a target of which each source includes most
+# of the agent, which takes longer than all that the source says itself. Sources that know planted bugs
+# are in a lump of their own, or muster_planted() would define what is in the other lumps twice.
+function(muster_lumps name)
+  get_target_property(sources ${name} SOURCES)
+  set(planted)
+  foreach(source ${sources})
+    file(STRINGS ${source} hits REGEX "^#include \".*/mutants?\\.h\"")
+    if(hits)
+      list(APPEND planted ${source})
+    endif()
+  endforeach()
+  if(planted)
+    list(REMOVE_ITEM sources ${planted})
+    set_source_files_properties(${planted} PROPERTIES UNITY_GROUP planted)
+    set_source_files_properties(${sources} PROPERTIES UNITY_GROUP sound)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+  target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
 # In a test's own code a null pointer ends at the address sanitiser as well; these two checks cost a
 # quarter of its compilation. Named behind muster_flags, or that would turn them on again.
 add_library(muster_test_flags INTERFACE)
@@ -84,6 +106,14 @@ function(muster_planted name)
   endforeach()
   add_library(${name} OBJECT ${planted})
   target_link_libraries(${name} PRIVATE muster_flags)
+  # A lump a room: each source was compiled by itself in its own room.
+  foreach(source ${planted})
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER ${folder} group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
   target_compile_definitions(${name} PUBLIC MUSTER_MUTANTS)
 endfunction()
 
