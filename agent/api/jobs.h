@@ -240,6 +240,32 @@ struct WhyPlace {
   bool operator==(const WhyPlace&) const = default;
 };
 
+/// A queue, or a user of a queue, where the ways to two jobs part.
+struct WhySide {
+  std::string queue;       ///< "" = there is no such side.
+  bool is_user = false;    ///< A user of that queue, who is not named.
+  std::uint64_t held = 0;  ///< Thousandths of a GPU or of a CPU, in the pool.
+  std::uint64_t weight = 0;
+  std::uint64_t credit_permille = 0;
+  bool operator==(const WhySide&) const = default;
+};
+
+/// Which job starts next in a pool of the job, and what decided.
+struct WhyTurn {
+  std::string pool;  ///< Folded GPU type, or "no gpu"; "" = nothing is said, as by older nodes.
+  JobId first;       ///< The first job there; 0 = no job, or the asker does not see it.
+  /// "next" (this job), "leaf", "guarantee", "tier", "share", "path", "max".
+  std::string rule;
+  std::string text;       ///< For people; "" if `ahead` says it all.
+  std::string next_with;  ///< A change that makes this job the first one: "priority 4"; or "".
+  WhySide own;            ///< With the rule "max" the queue that has no room.
+  WhySide other;
+  // Of the first job, if it does not fit; older nodes do not send them.
+  std::uint64_t starts_in_ms = 0;  ///< At the latest; 0 = not known.
+  std::uint64_t planned_hosts = 0;
+  bool operator==(const WhyTurn&) const = default;
+};
+
 struct WhyInfo {
   JobId job;
   std::string state;
@@ -274,6 +300,7 @@ struct WhyInfo {
   std::string full_text{};  ///< That max in words: "64 H100", "16 GPUs"; "" without such a queue.
   /// Jobs of other queues and users that wait for a pool of it: by their shares they may go first.
   std::uint64_t others_wait = 0;
+  WhyTurn turn{};
   bool operator==(const WhyInfo&) const = default;
 };
 

@@ -356,7 +356,7 @@ void fields(A& a, WhyInfo& v) {
     trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm), v.has_gpus, v.open_hosts,
     v.filters, v.largest, v.would_fit, trailing(v.places), trailing(v.places_more),
     trailing(v.queue), trailing(v.tier), trailing(v.full_queue), trailing(v.full_text),
-    trailing(v.others_wait));
+    trailing(v.others_wait), trailing(v.turn));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gossip/base/ids.h"
 #include "scheduler/protocol/queues.h"
 
 namespace muster::agent {
@@ -12,10 +13,39 @@ namespace muster::agent {
 /// A pool of one queue. Amounts are thousandths of a GPU, or of a CPU in the pool of jobs without
 /// GPUs.
 struct PoolUse {
-  std::string pool;  ///< A folded GPU type, or the name of a pool (scheduler/state/share_book.h).
+  std::string pool;  ///< A folded GPU type, kCpuPool or kOtherPool.
   std::uint64_t held = 0;
   bool is_owed = false;  ///< A job waits that fits into what is left of the guarantee.
+  // Older nodes do not send the fields below.
+  /// The wait of its next job there, if the guarantee covers that job and it has waited for
+  /// scheduler::kOwedWaitTold; else 0.
+  std::uint64_t owed_wait_ms = 0;
+  JobId owed_job{};  ///< That job; 0 = no job, or this user may not see it.
   bool operator==(const PoolUse&) const = default;
+};
+
+/// The jobs of one tier that wait in a queue, and below it; tasks of arrays, too. They wait since
+/// their submit.
+struct TierWaits {
+  std::string tier;  ///< scheduler::text_of(Tier); "" = all tiers.
+  std::uint64_t count = 0;
+  std::uint64_t over_10_min = 0;
+  std::uint64_t over_30_min = 0;
+  std::uint64_t longest_ms = 0;
+  JobId longest{};  ///< The first job that waits so long; 0 = this user may not see it.
+  bool operator==(const TierWaits&) const = default;
+
+  void add(const TierWaits& more) {
+    count += more.count;
+    over_10_min += more.over_10_min;
+    over_30_min += more.over_30_min;
+    const bool is_first =
+        longest_ms == more.longest_ms && array_of(more.longest) < array_of(longest);
+    if (count == more.count || more.longest_ms > longest_ms || (more.count != 0 && is_first)) {
+      longest_ms = more.longest_ms;
+      longest = more.longest;
+    }
+  }
 };
 
 struct QueueUse {
@@ -25,7 +55,17 @@ struct QueueUse {
   std::uint64_t pending = 0;          ///< Jobs that wait in it, and below it; tasks of arrays, too.
   std::uint64_t running = 0;          ///< Jobs with an attempt.
   std::uint64_t longest_wait_ms = 0;  ///< Of its jobs that wait, since their submit.
+  /// Tiers of which jobs wait, the highest first. Older nodes do not send it.
+  std::vector<TierWaits> waits{};
   bool operator==(const QueueUse&) const = default;
+
+  TierWaits all_waits() const {
+    TierWaits all;
+    for (const TierWaits& each : waits) {
+      all.add(each);
+    }
+    return all;
+  }
 };
 
 struct QueueList {

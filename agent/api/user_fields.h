@@ -1,8 +1,9 @@
 #pragma once
-// The fields of the structs in users.h and queues.h, in the order of the wire. Part of payload.cc,
-// which has those of all others: each struct has one list of fields for both directions, and `a` is
-// a Writer or a Loader.
+// The fields of the structs in users.h and queues.h, and of the part of WhyInfo about queues, in
+// the order of the wire. Part of payload.cc, which has those of all others: each struct has one
+// list of fields for both directions, and `a` is a Writer or a Loader.
 
+#include "agent/api/jobs.h"
 #include "agent/api/queues.h"
 #include "agent/api/users.h"
 
@@ -83,11 +84,15 @@ void fields(A& a, ResetAdminArgs& v) {
 }
 template <class A>
 void fields(A& a, PoolUse& v) {
-  a(v.pool, v.held, v.is_owed);
+  a(v.pool, v.held, v.is_owed, trailing(v.owed_wait_ms), trailing(v.owed_job));
+}
+template <class A>
+void fields(A& a, TierWaits& v) {
+  a(v.tier, v.count, v.over_10_min, v.over_30_min, v.longest_ms, v.longest);
 }
 template <class A>
 void fields(A& a, QueueUse& v) {
-  a(v.path, v.is_leaf, v.pools, v.pending, v.running, v.longest_wait_ms);
+  a(v.path, v.is_leaf, v.pools, v.pending, v.running, v.longest_wait_ms, trailing(v.waits));
 }
 template <class A>
 void fields(A& a, QueueList& v) {
@@ -113,6 +118,15 @@ void fields(A& a, ShareList& v) {
 template <class A>
 void fields(A& a, RetryAfter& v) {
   a(v.ms);
+}
+template <class A>
+void fields(A& a, WhySide& v) {
+  a(v.queue, v.is_user, v.held, v.weight, v.credit_permille);
+}
+template <class A>
+void fields(A& a, WhyTurn& v) {
+  a(v.pool, v.first, v.rule, v.text, v.next_with, v.own, v.other, trailing(v.starts_in_ms),
+    trailing(v.planned_hosts));
 }
 
 }  // namespace muster::agent

@@ -37,8 +37,8 @@ std::uint64_t size_of_pool(const FleetPools& fleet, const scheduler::State& stat
 }
 
 std::string name_of_pool(const FleetPools& fleet, std::string_view pool) {
-  if (pool == scheduler::kCpuPool) {
-    return "CPUs";
+  if (const std::string_view words = scheduler::pool_words(pool); !words.empty()) {
+    return std::string(words);
   }
   const auto found = fleet.names.find(pool);
   return found == fleet.names.end() ? std::string(pool) : found->second;

@@ -129,6 +129,7 @@ WhyInfo JobSight::seen(WhyInfo why) const {
     return why;
   }
   std::erase_if(why.ahead, [this](JobId job) { return !sees(job); });
+  why.turn.first = sees(why.turn.first) ? why.turn.first : JobId();
   // Half of a set of jobs whose end would start it says what is not so.
   if (!std::all_of(why.would_start.begin(), why.would_start.end(),
                    [this](JobId job) { return sees(job); })) {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/policy/owed_waits.h"
 #include "scheduler/protocol/request.h"
 #include "scheduler/state/charge.h"
 
@@ -15,6 +16,10 @@ using scheduler::AttemptShare;
 using scheduler::JobState;
 using scheduler::QueueNumber;
 using scheduler::State;
+using scheduler::Tier;
+
+constexpr std::uint64_t kTenMinutesMs = 10 * 60'000;
+constexpr std::uint64_t kThirtyMinutesMs = 30 * 60'000;
 
 /// Jobs of one user in one queue that accept the same GPU types: there are far fewer such groups
 /// than jobs.
@@ -32,7 +37,8 @@ struct WaitingGroup {
 
 class LoadCounter {
  public:
-  LoadCounter(const State& state, const FleetPools& fleet) : state_(state), fleet_(fleet) {
+  LoadCounter(const State& state, const FleetPools& fleet, std::int64_t now_unix_ms)
+      : state_(state), fleet_(fleet), now_unix_ms_(now_unix_ms) {
     load_.counts.resize(state.queues().all().size());
   }
 
@@ -42,7 +48,7 @@ class LoadCounter {
     }
     for (const auto& [id, array] : state_.arrays()) {
       const std::uint64_t waiting = array.has_ended() ? 0 : array.folded() - array.skipped_count();
-      add_waiting(array.spec, waiting, array.submitted_at);
+      add_waiting(array.spec, id, waiting, wait_ms(array.submitted_at, array.submitted_unix_ms));
     }
     for (const auto& [group, jobs] : groups_) {
       spread(group, jobs);
@@ -55,7 +61,8 @@ class LoadCounter {
   void add(const scheduler::Job& job) {
     switch (job.life.state) {
       case JobState::kQueued:
-        add_waiting(job.spec, 1, job.history.submitted_at);
+        add_waiting(job.spec, job.id, 1,
+                    wait_ms(job.history.submitted_at, job.history.submitted_unix_ms));
         break;
       case JobState::kScheduled:
       case JobState::kRunning:
@@ -70,15 +77,21 @@ class LoadCounter {
     }
   }
 
-  void add_waiting(const scheduler::JobSpec& spec, std::uint64_t count, Duration since) {
+  std::uint64_t wait_ms(Duration since, std::int64_t since_unix_ms) const {
+    return scheduler::waited_ms(state_, since, since_unix_ms, now_unix_ms_);
+  }
+
+  void add_waiting(const scheduler::JobSpec& spec, JobId job, std::uint64_t count,
+                   std::uint64_t waited_ms) {
     if (count == 0) {
       return;
     }
     const QueueNumber queue = state_.queues().number_of(spec.queue);
     QueueCounts& counts = counts_of(queue);
     counts.pending += count;
-    const std::int64_t wait = std::max<std::int64_t>(0, to_ms(state_.cluster_time() - since));
-    counts.longest_wait_ms = std::max(counts.longest_wait_ms, static_cast<std::uint64_t>(wait));
+    const Tier tier = spec.tier == Tier::kNone ? Tier::kStandard : spec.tier;
+    counts.waits[tier].add({"", count, waited_ms > kTenMinutesMs ? count : 0,
+                            waited_ms > kThirtyMinutesMs ? count : 0, waited_ms, job});
     const bool has_gpus = spec.request.gpus != 0;
     const bool is_fifo = state_.queues().at(queue).node.is_fifo;
     groups_[{queue, is_fifo ? "" : spec.user, has_gpus,
@@ -137,7 +150,9 @@ class LoadCounter {
       QueueCounts& counts = load_.counts[parent];
       counts.pending += below.pending;
       counts.running += below.running;
-      counts.longest_wait_ms = std::max(counts.longest_wait_ms, below.longest_wait_ms);
+      for (const auto& [tier, waits] : below.waits) {
+        counts.waits[tier].add(waits);
+      }
       for (auto& [pool, waiting] : load_.pools) {
         waiting.queues[parent].add(waiting.queues[number]);
       }
@@ -148,6 +163,7 @@ class LoadCounter {
 
   const State& state_;
   const FleetPools& fleet_;
+  const std::int64_t now_unix_ms_;
   QueueLoad load_;
   std::map<WaitingGroup, WaitingJobs> groups_;
 };
@@ -164,8 +180,8 @@ WaitingJobs QueueLoad::waiting(QueueNumber queue, std::string_view pool) const {
   return found == pools.end() ? WaitingJobs() : found->second.queues.at(index_of(queue));
 }
 
-QueueLoad queue_load(const State& state, const FleetPools& fleet) {
-  return LoadCounter(state, fleet).count();
+QueueLoad queue_load(const State& state, const FleetPools& fleet, std::int64_t now_unix_ms) {
+  return LoadCounter(state, fleet, now_unix_ms).count();
 }
 
 }  // namespace muster::agent

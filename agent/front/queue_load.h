@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/api/queues.h"
 #include "agent/front/fleet_pools.h"
 #include "scheduler/state/state.h"
 
@@ -34,8 +35,9 @@ struct WaitingInPool {
 
 struct QueueCounts {
   std::uint64_t pending = 0;
-  std::uint64_t running = 0;          ///< Jobs with an attempt.
-  std::uint64_t longest_wait_ms = 0;  ///< Cluster time since the submit, of jobs that wait.
+  std::uint64_t running = 0;  ///< Jobs with an attempt.
+  /// Of jobs that wait, the highest tier first. Jobs without a tier count as Tier::kStandard.
+  std::map<scheduler::Tier, TierWaits, std::greater<>> waits;
 };
 
 struct QueueLoad {
@@ -46,6 +48,8 @@ struct QueueLoad {
 };
 
 /// One walk over the jobs and one over the arrays. `fleet`: of that state.
-QueueLoad queue_load(const scheduler::State& state, const FleetPools& fleet);
+/// `now_unix_ms`: the wall clock by which jobs wait; 0 = they wait in cluster time.
+QueueLoad queue_load(const scheduler::State& state, const FleetPools& fleet,
+                     std::int64_t now_unix_ms = 0);
 
 }  // namespace muster::agent

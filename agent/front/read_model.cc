@@ -10,6 +10,7 @@
 #include "agent/front/use_model.h"
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
+#include "scheduler/policy/owed_waits.h"
 #include "scheduler/protocol/host_fault.h"
 #include "scheduler/why/explain.h"
 
@@ -189,13 +190,24 @@ AttemptInfo attempt_info(const Attempt& attempt, const HostViews& hosts, std::si
 /// wait. Walks the queues once.
 class Waits {
  public:
-  Waits(const JobsKnown& known, JobId first, JobId last)
+  Waits(const JobsKnown& known, std::int64_t now_unix_ms, JobId first, JobId last)
       : capacity_(known.capacity), short_hosts_(short_hosts_text(known.state)) {
+    // A queue comes behind those above it: the lowest one is told.
+    for (const scheduler::OwedWait& wait : scheduler::owed_waits(
+             known.state, capacity_, known.queue, now_unix_ms, scheduler::kOwedWaitTold)) {
+      if (first <= wait.job && wait.job <= last) {
+        owed_[wait.job] = scheduler::owed_text(known.state, capacity_, wait) + short_hosts_ +
+                          left_out_text(*known.state.job(wait.job));
+      }
+    }
     for (const auto& [leaf, queue] : known.queue) {
       walk(known.state, leaf, queue, first, last);
     }
   }
   std::string text(JobId job) const {
+    if (const auto owed = owed_.find(job); owed != owed_.end()) {
+      return owed->second;
+    }
     const auto found = texts_.find(job);
     return found == texts_.end() ? "" : found->second;
   }
@@ -272,6 +284,7 @@ class Waits {
   const std::string short_hosts_;
   std::vector<std::pair<const scheduler::Job*, std::uint32_t>> asked_;
   std::size_t next_ = 0;
+  std::map<JobId, std::string> owed_;  ///< Jobs that wait long though their queue is owed.
   std::map<JobId, std::string> texts_;
 };
 
@@ -430,7 +443,7 @@ class JobsPage {
         jobs_end_(state_.jobs().lower_bound(end)),
         array_(state_.arrays().upper_bound(after)),
         arrays_end_(state_.arrays().lower_bound(end)),
-        waits_(known, after.next(), last_wanted(end)) {}
+        waits_(known, hosts.now_unix_ms, after.next(), last_wanted(end)) {}
 
   /// The page ends behind the job with which it reaches `bytes_max`.
   JobList list(std::size_t bytes_max) {
@@ -505,7 +518,7 @@ std::optional<JobDetail> job_detail(const JobsKnown& known, const HostViews& hos
   JobDetail detail;
   std::optional<Waits> waits;
   if (job->life.state == scheduler::JobState::kQueued) {
-    waits.emplace(known, id, id);
+    waits.emplace(known, hosts.now_unix_ms, id, id);
   }
   detail.summary = summary_of(state, *job, hosts, waits.has_value() ? &*waits : nullptr);
   detail.spec = job->spec;

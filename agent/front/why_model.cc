@@ -98,13 +98,28 @@ std::string max_text(const scheduler::Why& why) {
   return why.full_queue.empty() ? "" : std::to_string(why.full_max) + " " + what;
 }
 
-void add_queue(const scheduler::Job& job, const scheduler::Why& why, WhyInfo& info) {
+WhySide side_of(const scheduler::TurnSide& side) {
+  constexpr std::uint64_t kPermille = 1000;
+  return {side.queue, !side.user.empty(), side.held, side.weight,
+          side.credit * kPermille / scheduler::kCreditOne};
+}
+
+/// `now`: cluster time.
+void add_queue(const scheduler::Job& job, const scheduler::Why& why, Duration now, WhyInfo& info) {
   // A job that does not wait counts in the queue that its specification names.
   info.queue = why.is_queued ? why.queue : job.spec.queue;
   info.tier = scheduler::text_of(why.is_queued ? why.tier : job.spec.tier);
   info.full_queue = why.full_queue;
   info.full_text = max_text(why);
   info.others_wait = why.others_wait;
+  info.turn = {why.turn.pool,          why.turn.first,     std::string(text_of(why.turn.rule)),
+               why.turn.text(),        why.turn.next_with, side_of(why.turn.own),
+               side_of(why.turn.other)};
+  if (why.turn.plan.has_value()) {
+    const Duration left = why.turn.plan->start - now;
+    info.turn.starts_in_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(1, to_ms(left)));
+    info.turn.planned_hosts = why.turn.plan->hosts.size();
+  }
 }
 
 WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const scheduler::Job& job,
@@ -119,11 +134,13 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
   info.ahead = why.ahead;
   info.ahead_count = why.ahead_count;
   info.awaits_hosts = why.standstill.awaits_hosts;
-  add_queue(job, why, info);
+  add_queue(job, why, state.cluster_time(), info);
   if (why.ahead_count == 0 && why.full_queue.empty() && why.standstill.is_none() &&
       hosts.unled.empty()) {
-    info.would_start = why.smallest_end;
-    info.fits_now = why.largest_now;
+    using scheduler::TurnRule;
+    const bool is_told = why.turn.rule != TurnRule::kNone;
+    info.would_start = !is_told || why.turn.is_next_then ? why.smallest_end : std::vector<JobId>();
+    info.fits_now = !is_told || why.turn.rule == TurnRule::kNext ? why.largest_now : 0;
   }
   for (const HostId host : why.left_out) {
     info.left_out.push_back(hosts.addresses.name(host));

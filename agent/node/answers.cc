@@ -460,8 +460,13 @@ Response usage_answer(const NodeView& node, const Request& request, const std::s
              : bad(node, ResponseStatus::kUsage, "usage is grouped by user, type or name");
 }
 
-Response queues_answer(const NodeView& node, const Request&, const std::string&) {
-  return good(node, encode_payload(queue_list(node.seat.state())));
+Response queues_answer(const NodeView& node, const Request& request, const std::string& unled) {
+  const Views views = views_of(node, unled);
+  const JobSight sight = sight_of(node, request);
+  const std::int64_t now = views.hosts.now_unix_ms;
+  const auto owed = scheduler::owed_waits(views.jobs.state, views.jobs.capacity, views.jobs.queue,
+                                          now, scheduler::kOwedWaitTold);
+  return good(node, encode_payload(queue_list(node.seat.state(), {now, &sight, owed})));
 }
 
 Response shares_answer(const NodeView& node, const Request& request, const std::string&) {

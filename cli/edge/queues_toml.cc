@@ -91,6 +91,8 @@ bool read_queue_key(QueueNode& node, const std::string& key, const toml::node& v
     accept_value(value, set_users(node, word_of(value, key)));
   } else if (key == "time-limit-max") {
     accept_value(value, set_time_limit_max(node, word_of(value, key)));
+  } else if (key == "max-pending") {
+    accept_value(value, set_max_pending(node, number_or(value, 0)));
   } else {
     return false;
   }

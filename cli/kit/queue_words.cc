@@ -20,13 +20,6 @@ constexpr std::string_view kFair = "fair";
 constexpr std::string_view kFifo = "fifo";
 /// From so many changes on it is another word.
 constexpr std::size_t kOtherWord = 3;
-/// How the pools are called whose name has a blank (scheduler/state/share_book.h).
-constexpr std::pair<std::string_view, std::string_view> kPoolNames[] = {
-    {scheduler::kAllGpus, "GPUs"},
-    {scheduler::kCpus, "CPUs"},
-    {"no gpu", "CPUs"},
-    {"other gpus", "other GPUs"},
-};
 
 Error unfit(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
@@ -97,6 +90,8 @@ void clear_key(QueueNode& node, std::string_view key) {
     node.members.clear();
   } else if (key == "users") {
     node.is_fifo = fresh.is_fifo;
+  } else if (key == "max-pending") {
+    node.max_pending = fresh.max_pending;
   } else {
     node.time_limit_max.reset();
   }
@@ -126,6 +121,15 @@ Status set_weight(QueueNode& node, std::int64_t weight) {
                  std::to_string(scheduler::kQueueWeightMax));
   }
   node.weight = static_cast<std::uint32_t>(weight);
+  return ok();
+}
+
+Status set_max_pending(QueueNode& node, std::int64_t jobs) {
+  if (jobs < 1 || static_cast<std::uint64_t>(jobs) > scheduler::kQueuePendingMax) {
+    return unfit("'max-pending' must be a whole number from 1 to " +
+                 std::to_string(scheduler::kQueuePendingMax));
+  }
+  node.max_pending = static_cast<std::uint64_t>(jobs);
   return ok();
 }
 
@@ -225,9 +229,10 @@ Status set_key(QueueNode& node, const std::string& given) {
     clear_key(node, key);
     return ok();
   }
-  if (key == "weight") {
+  if (key == "weight" || key == "max-pending") {
     const auto number = parse_integer(value);
-    return set_weight(node, number ? *number : 0);
+    return key == "weight" ? set_weight(node, number ? *number : 0)
+                           : set_max_pending(node, number ? *number : 0);
   }
   return key == "tiers"     ? set_tiers(node, comma_list(value))
          : key == "members" ? set_members(node, comma_list(value))
@@ -236,10 +241,8 @@ Status set_key(QueueNode& node, const std::string& given) {
 }
 
 std::string type_name(std::string_view key) {
-  for (const auto& [pool, name] : kPoolNames) {
-    if (pool == key) {
-      return std::string(name);
-    }
+  if (const std::string_view words = scheduler::pool_words(key); !words.empty()) {
+    return std::string(words);
   }
   std::string name(key);
   for (char& letter : name) {
@@ -284,6 +287,7 @@ std::vector<std::pair<std::string, std::string>> queue_values(const QueueNode& n
       {"users", std::string(node.is_fifo ? kFifo : kFair)},
       {"time-limit-max",
        node.time_limit_max.has_value() ? time_limit_text(*node.time_limit_max) : kInherited},
+      {"max-pending", or_none(node.max_pending == 0 ? "" : std::to_string(node.max_pending))},
   };
 }
 

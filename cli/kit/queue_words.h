@@ -15,8 +15,8 @@
 
 namespace muster::cli {
 
-inline constexpr std::array<std::string_view, 7> kQueueKeys = {
-    "weight", "guaranteed", "max", "tiers", "members", "users", "time-limit-max"};
+inline constexpr std::array<std::string_view, 8> kQueueKeys = {
+    "weight", "guaranteed", "max", "tiers", "members", "users", "time-limit-max", "max-pending"};
 
 /// "unknown key 'wieght' of queue nlp; did you mean weight?" Without a near key it names all.
 /// `where` is " of queue nlp" or the like.
@@ -38,6 +38,8 @@ Status set_tiers(scheduler::QueueNode& node, const std::vector<std::string>& tie
 Status set_members(scheduler::QueueNode& node, const std::vector<std::string>& members);
 /// "fair" or "fifo".
 Status set_users(scheduler::QueueNode& node, std::string_view users);
+/// 1 to kQueuePendingMax.
+Status set_max_pending(scheduler::QueueNode& node, std::int64_t jobs);
 /// A duration above 0, or "none".
 Status set_time_limit_max(scheduler::QueueNode& node, std::string_view limit);
 /// A duration from kHalfLifeMin to kHalfLifeMax.
@@ -47,7 +49,7 @@ Result<Duration> half_life_of(std::string_view text);
 /// Without a value the queue loses the key: "max.gpus=".
 Status set_key(scheduler::QueueNode& node, const std::string& given);
 
-/// "H100" of "h100", "GPUs" of kAllGpus, "CPUs" of kCpus; also of the names of pools.
+/// "H100" of "h100"; else as scheduler::pool_words() says.
 std::string type_name(std::string_view key);
 /// "64 H100, 96 GPUs"; "" if there are no amounts.
 std::string amounts_text(const scheduler::QueueAmounts& amounts);

@@ -81,6 +81,9 @@ std::string toml_of(const QueueNode& node) {
   if (node.time_limit_max.has_value()) {
     add("time-limit-max", toml_text(time_limit_text(*node.time_limit_max)));
   }
+  if (node.max_pending != 0) {
+    add("max-pending", std::to_string(node.max_pending));
+  }
   return text;
 }
 

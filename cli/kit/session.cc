@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/api/json/orders.h"
+#include "agent/api/queues.h"
 #include "agent/api/verbs.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/text.h"
@@ -220,17 +221,28 @@ std::optional<agent::Response> Session::read_raw(agent::Verb verb, std::string a
   return last_;
 }
 
+std::optional<std::uint64_t> retry_after_ms(const Reply& reply) {
+  const auto told = reply.is_from_node && reply.status == ResponseStatus::kNoQuorum
+                        ? agent::decode_payload<agent::RetryAfter>(reply.response.payload)
+                        : std::nullopt;
+  constexpr std::uint64_t kMsMax =
+      std::chrono::floor<std::chrono::milliseconds>(kDurationMax).count();
+  return told.has_value() ? std::optional(std::clamp<std::uint64_t>(told->ms, 1, kMsMax))
+                          : std::nullopt;
+}
+
 std::string message_text(const World& world, const std::string& text) {
   const std::string line = "muster: " + printable(text);
   const std::size_t columns = world.terminal.screen.columns;
   return world.terminal.is_err ? in_lines(line, columns == 0 ? kScreenColumns : columns) : line;
 }
 
-int Session::fail(ResponseStatus status, const std::string& text) {
+int Session::fail(ResponseStatus status, const std::string& text,
+                  std::optional<std::uint64_t> wait_ms) {
   exit_code_ = static_cast<int>(status);
   note(text);
   if (common_.is_json) {
-    out() << agent::error_json(text, exit_code_) << "\n";
+    out() << agent::error_json(text, exit_code_, wait_ms) << "\n";
   }
   return exit_code_;
 }

@@ -52,6 +52,10 @@ struct Reply {
   bool is_ok() const { return status == agent::ResponseStatus::kOk; }
 };
 
+/// The time after which a node said that the refused request may be taken, in ms, at least 1;
+/// nullopt if it said none.
+std::optional<std::uint64_t> retry_after_ms(const Reply& reply);
+
 /// "muster: TEXT", made safe, without a line break at its end. People get lines that fit their
 /// terminal; programs, whose stderr is no terminal, get one line.
 std::string message_text(const World& world, const std::string& text);
@@ -92,9 +96,11 @@ class Session {
   /// Of the last answer that read() got.
   const agent::Response& last() const { return last_; }
 
-  /// Prints `text` (one line: what, and what to do about it) and returns the exit code.
-  int fail(agent::ResponseStatus status, const std::string& text);
-  int fail(const Reply& reply) { return fail(reply.status, reply.text); }
+  /// Prints `text` (one line: what, and what to do about it) and returns the exit code. `wait_ms`:
+  /// as retry_after_ms() says of the reply.
+  int fail(agent::ResponseStatus status, const std::string& text,
+           std::optional<std::uint64_t> wait_ms = std::nullopt);
+  int fail(const Reply& reply) { return fail(reply.status, reply.text, retry_after_ms(reply)); }
   /// A line on stderr.
   void note(const std::string& text);
   /// A line on stderr, for somebody who watches.

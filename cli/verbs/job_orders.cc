@@ -265,7 +265,7 @@ class JobOrders final : public Verb {
         subject + reply.text +
         (is_unknown ? "; repeat with: muster " + std::string(word_.name) + " " + number : "");
     session.note(text);
-    return {job, static_cast<int>(reply.status), text};
+    return {job, static_cast<int>(reply.status), text, retry_after_ms(reply)};
   }
 
   Word word_;

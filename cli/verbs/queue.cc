@@ -40,11 +40,17 @@ std::string held_by(const QueueUse& use) {
   return join(amounts);
 }
 
-std::string owed_to(const QueueUse& use) {
+/// "H100", or "H100 for 12m" once its next job waits for long. `names_jobs`: "H100 for 12m (job
+/// 7)".
+std::string owed_to(const QueueUse& use, bool names_jobs = false) {
   std::vector<std::string> types;
   for (const agent::PoolUse& pool : use.pools) {
-    if (pool.is_owed) {
-      types.push_back(type_name(pool.pool));
+    const bool is_long = pool.owed_wait_ms != 0;
+    const bool has_job = names_jobs && pool.owed_job != JobId();
+    if (pool.is_owed || is_long) {
+      types.push_back(type_name(pool.pool) +
+                      (is_long ? " for " + format_age(pool.owed_wait_ms) : "") +
+                      (has_job ? " (job " + text_of(pool.owed_job) + ")" : ""));
     }
   }
   return join(types);
@@ -68,12 +74,54 @@ void note_if_unset(Session& session, const QueueList& list) {
   }
 }
 
+/// A row of the jobs that wait. "" in `tier`: of all tiers.
+void add_waits(Table& table, const std::string& queue, const agent::TierWaits& waits) {
+  table.add({queue, waits.tier.empty() ? "all" : waits.tier, std::to_string(waits.count),
+             std::to_string(waits.over_10_min), std::to_string(waits.over_30_min),
+             format_age(waits.longest_ms),
+             waits.longest == JobId() ? "-" : text_of(waits.longest)});
+}
+
+/// The jobs that wait: a row for each queue that has some, below it its tiers if it is a leaf, and
+/// a row for all queues. False: a node that is older does not tell the tiers.
+bool add_all_waits(Table& table, const QueueList& list) {
+  agent::TierWaits all;
+  bool is_told = true;
+  for (const QueueUse& use : list.uses) {
+    if (use.pending == 0) {
+      continue;
+    }
+    if (use.waits.empty()) {
+      is_told = false;
+      table.add({indented(use.path), "all", std::to_string(use.pending), "-", "-",
+                 longest_wait(use), "-"});
+      continue;
+    }
+    if (scheduler::parent_path(use.path).empty()) {
+      all.add(use.all_waits());
+    }
+    const bool is_one = use.is_leaf && use.waits.size() == 1;
+    add_waits(table, indented(use.path), is_one ? use.waits.front() : use.all_waits());
+    for (std::size_t i = 0; use.is_leaf && !is_one && i < use.waits.size(); ++i) {
+      add_waits(table, "", use.waits[i]);
+    }
+  }
+  if (all.count != 0 && is_told) {
+    add_waits(table, "all queues", all);
+  }
+  return is_told;
+}
+
 class ListQueues final : public Verb {
  public:
   void describe(Options& options) override {
+    options.flag(
+        "--waiting", is_waiting_,
+        "List the jobs that wait instead, by queue and tier, with how long they wait since "
+        "their submit");
     common_.describe(options);
     common_.describe_consistent(options);
-    options.example("muster queue");
+    options.example("muster queue --waiting");
   }
 
   int run(Session& session) override {
@@ -82,8 +130,13 @@ class ListQueues final : public Verb {
       return session.failed();
     }
     if (session.common().is_json) {
-      session.out() << agent::to_json(*list, session.last()) << "\n";
+      session.out() << (is_waiting_ ? agent::waiting_json(*list, session.last())
+                                    : agent::to_json(*list, session.last()))
+                    << "\n";
       return 0;
+    }
+    if (is_waiting_) {
+      return show_waiting(session, *list);
     }
     Table table({{.title = "QUEUE", .columns_min = 16},
                  {.title = "WEIGHT", .is_number = true},
@@ -108,6 +161,31 @@ class ListQueues final : public Verb {
     note_if_unset(session, *list);
     return 0;
   }
+
+ private:
+  static int show_waiting(Session& session, const QueueList& list) {
+    Table table({{.title = "QUEUE", .columns_min = 16},
+                 {.title = "TIER", .columns_min = 11},
+                 {.title = "WAITING", .is_number = true},
+                 {.title = "OVER 10 MIN", .is_number = true},
+                 {.title = "OVER 30 MIN", .is_number = true},
+                 {.title = "LONGEST WAIT", .is_number = true},
+                 {.title = "JOB", .is_number = true}});
+    const bool is_told = add_all_waits(table, list);
+    const bool has_some = std::any_of(list.uses.begin(), list.uses.end(),
+                                      [](const QueueUse& use) { return use.pending != 0; });
+    if (has_some) {
+      session.out() << table.text(session.screen());
+    } else {
+      session.note("no job waits");
+    }
+    if (!is_told) {
+      session.note("the node that answered is older: it does not tell the tiers");
+    }
+    return 0;
+  }
+
+  bool is_waiting_ = false;
 };
 
 /// The value of the queue, or of the nearest one above it that has one: "standard (of research)".
@@ -150,6 +228,7 @@ std::string rules_text(const QueueTree& tree, const std::string& path) {
   add("members", inherited(tree, path, members, "everybody"));
   add("users", node.is_fifo ? "fifo: one line for all users" : "fair: equal parts");
   add("longest limit", inherited(tree, path, limit, "any, but each job has one"));
+  add("max pending", or_dash(node.max_pending == 0 ? "" : std::to_string(node.max_pending)));
   return text;
 }
 
@@ -160,8 +239,8 @@ std::string use_text(const QueueList& list, const QueueUse& use) {
       below.push_back(each.path);
     }
   }
-  return "held          " + or_dash(held_by(use)) + "\n" +  //
-         "owed          " + or_dash(owed_to(use)) + "\n" +  //
+  return "held          " + or_dash(held_by(use)) + "\n" +        //
+         "owed          " + or_dash(owed_to(use, true)) + "\n" +  //
          "pending       " + std::to_string(use.pending) +
          (use.pending == 0 ? "" : ", the longest for " + longest_wait(use)) + "\n" +
          "running       " + std::to_string(use.running) + "\n" +

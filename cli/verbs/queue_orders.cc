@@ -172,7 +172,8 @@ class SetQueue final : public QueueOrder {
     options.words(
         "KEY=VALUE", [this](const std::string& given) { return take_key(given); },
         "Keys of the queue: weight=4, guaranteed.h100=64, max.gpus=96, tiers=standard,batch, "
-        "members=LOGIN,@TEAM, users=fair|fifo, time-limit-max=7d|none; KEY= takes a key away",
+        "members=LOGIN,@TEAM, users=fair|fifo, time-limit-max=7d|none, max-pending=1000; KEY= "
+        "takes a key away",
         kKeysSetMax);
     options.value(
         "--half-life",

@@ -11,7 +11,6 @@
 #include "agent/api/json/orders.h"
 #include "agent/api/json/view.h"
 #include "agent/api/payload.h"
-#include "agent/api/queues.h"
 #include "agent/api/request.h"
 #include "cli/kit/duration.h"
 #include "cli/kit/quote.h"
@@ -42,8 +41,8 @@ class Submit final : public Verb {
     options.flag("--wait", wait_, "Wait until the job ends, and exit with its exit code");
     options.duration(
         "--retry-for", retry_for_,
-        "Repeat a submit that is refused because too many come, when the cluster says, "
-        "for this long (10m)");
+        "Repeat a submit that is refused because too many come, when the cluster says, for "
+        "this long, as 10m (default 0: it is not repeated)");
     options.flag("--dry-run", is_dry_run_,
                  "Submit no job; show the hosts it would get now, or what it would wait for");
     common_.describe(options);
@@ -72,7 +71,7 @@ class Submit final : public Verb {
     }
     const Reply reply = send_patiently(session, *submit);
     if (!reply.is_ok()) {
-      return session.fail(reply.status, explained(reply, *submit));
+      return session.fail(reply.status, explained(reply, *submit), retry_after_ms(reply));
     }
     const auto accepted = agent::decode_payload<agent::JobRef>(reply.response.payload);
     if (!accepted.has_value()) {
@@ -114,14 +113,8 @@ class Submit final : public Verb {
 
   /// The time that the node told the client to wait; nullopt if it told none.
   static std::optional<Duration> told_pause(const Reply& reply) {
-    const auto told = reply.is_from_node && reply.status == ResponseStatus::kNoQuorum
-                          ? agent::decode_payload<agent::RetryAfter>(reply.response.payload)
-                          : std::nullopt;
-    constexpr std::uint64_t kMsMax =
-        std::chrono::floor<std::chrono::milliseconds>(kDurationMax).count();
-    return told.has_value() ? std::optional<Duration>(std::chrono::milliseconds(
-                                  std::clamp<std::uint64_t>(told->ms, 1, kMsMax)))
-                            : std::nullopt;
+    const auto ms = retry_after_ms(reply);
+    return ms.has_value() ? std::optional<Duration>(std::chrono::milliseconds(*ms)) : std::nullopt;
   }
 
   /// Sends it, and repeats it when a node said so, for at most --retry-for.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/kit/duration.h"
 #include "cli/kit/table.h"
 #include "cli/kit/text.h"
 #include "cli/verbs/request_options.h"
@@ -95,7 +96,9 @@ std::string queue_lines(const agent::WhyInfo& why) {
     text += "full     queue " + why.full_queue + " may hold at most " + why.full_text +
             ": some of its jobs have to end first\n";
   }
-  if (why.others_wait) {
+  if (!why.turn.text.empty() && why.turn.rule != "next") {
+    text += "next     " + why.turn.text + "\n";
+  } else if (why.turn.pool.empty() && why.others_wait) {
     text +=
         "others   jobs of other queues, or of other users of its queue, may go first: see `muster "
         "share`\n";
@@ -103,13 +106,34 @@ std::string queue_lines(const agent::WhyInfo& why) {
   return text;
 }
 
+/// The start of the first job, if it does not fit.
+std::string plan_text(const agent::WhyInfo& why) {
+  if (why.turn.rule != "next" || (why.turn.starts_in_ms == 0 && why.lacking == 0)) {
+    return "";
+  }
+  if (why.turn.starts_in_ms == 0) {
+    return "planned  no start is known: what it needs may be held without a time limit\n";
+  }
+  const auto left = std::chrono::milliseconds(why.turn.starts_in_ms);
+  return "planned  in at most about " + format_duration(left) + ", on " +
+         std::to_string(why.turn.planned_hosts) +
+         (why.turn.planned_hosts == 1 ? " host" : " hosts") +
+         ": by the time limits of what runs there\n";
+}
+
+std::string sooner_text(const agent::WhyInfo& why) {
+  return why.turn.next_with.empty()
+             ? ""
+             : "sooner   with " + why.turn.next_with + " it would be the next one: `muster edit`\n";
+}
+
 std::string change_text(const agent::WhyInfo& why) {
   // An older node gives no count, and one that waits for hosts starts nothing.
   const std::uint64_t ahead = std::max<std::uint64_t>(why.ahead_count, why.ahead.size());
   if (ahead > 0 || why.awaits_hosts) {
-    return ahead > 0 ? ahead_text(why, ahead) : "";
+    return ahead > 0 ? ahead_text(why, ahead) + sooner_text(why) : "";
   }
-  std::string text;
+  std::string text = plan_text(why) + sooner_text(why);
   if (!why.would_start.empty()) {
     text += "starts   now, if " + names_of(why.would_start) + " ended\n";
   }

@@ -1,5 +1,6 @@
 #include "scheduler/leader/client_ledger.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -13,8 +14,34 @@
 namespace muster::scheduler {
 namespace {
 
-/// For people: the first difference between two jobs; "" if they are the same. The log fills in a
-/// team that the client leaves out.
+/// For people: what `other` names of queue, tier and time limit, and `one` does not have; "" if it
+/// has all of it. The log fills in what the client leaves out.
+std::string what_differs_of_place(const QueueBook& queues, const JobSpec& one,
+                                  const JobSpec& other) {
+  const auto queue = queues.find(other.queue);
+  // Jobs of a queue that is gone, or that has queues below it by now, were moved.
+  if (queue.has_value() && queues.at(*queue).is_leaf() && *queue != queues.number_of(one.queue)) {
+    return "another queue";
+  }
+  if (other.tier != Tier::kNone && one.tier != Tier::kNone && other.tier != one.tier) {
+    return "another tier";
+  }
+  const Duration asked = other.limits.time_limit;
+  const Duration limit = asked == kNoTimeLimit ? Duration::zero() : asked;
+  return asked == Duration::zero() || limit == one.limits.time_limit ? "" : "another time limit";
+}
+
+/// Whether a person has edited the job since its submit, as far as the audit knows.
+bool was_edited(const State& state, JobId job) {
+  const AuditBook::Lines& lines = state.audit().lines();
+  const std::string object = "job " + text_of(job);
+  return std::any_of(lines.begin(), lines.end(), [&](const AuditLine& line) {
+    return line.verb == "edit" && line.outcome == AuditOutcome::kDone && line.object == object;
+  });
+}
+
+/// For people: the first difference between two jobs, apart from queue, tier and time limit; "" if
+/// they are the same. The log fills in a team that the client leaves out.
 std::string what_differs(const JobSpec& one, JobSpec other) {
   if (one.user != other.user) {
     return "another user";
@@ -34,7 +61,6 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   if (other.team.empty()) {
     other.team = one.team;
   }
-  // Filled in by the log where the client left them out, and perhaps edited since.
   other.queue = one.queue;
   other.tier = one.tier;
   other.limits.time_limit = one.limits.time_limit;
@@ -45,6 +71,9 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
 constexpr std::size_t kOrderBytesMax = 768 << 10;
 /// Of a submit while the leader, or the log, has no room for it.
 constexpr Duration kFullPause = std::chrono::seconds(1);
+
+/// Of a submit to a queue at its max_pending: by then a job or two may have started.
+constexpr Duration kQueueFullPause = std::chrono::seconds(10);
 
 /// For people: the limit that a request exceeds, and when to repeat it.
 std::string text_of(const ChangePace::Wait& wait, const ChangeLimits& limits,
@@ -65,10 +94,9 @@ std::string text_of(const ChangePace::Wait& wait, const ChangeLimits& limits,
          std::to_string(ms) + " ms";
 }
 
-/// The first segment of the path of the queue that the job will be in, or why there is no place
-/// for it.
-Result<std::string> queue_at_top(const State& state, const Capacity& capacity,
-                                 const JobSpec& spec) {
+/// The path of the queue that the job will be in, or why there is no place for it.
+Result<std::string> leaf_for_submit(const State& state, const Capacity& capacity,
+                                    const JobSpec& spec) {
   JobSpec asked;  // Without its command, which may be long.
   asked.user = spec.user;
   asked.queue = spec.queue;
@@ -82,7 +110,7 @@ Result<std::string> queue_at_top(const State& state, const Capacity& capacity,
   if (const Status settled = state.settle(asked); !settled) {
     return settled.error();
   }
-  return asked.queue.substr(0, asked.queue.find('/'));
+  return asked.queue;
 }
 
 }  // namespace
@@ -95,12 +123,20 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
   const Job* job = known.has_value() ? state.job(*known) : nullptr;
   std::string differs;
   const TaskArray* array = known.has_value() ? state.array(*known) : nullptr;
-  if (job != nullptr) {
-    differs = what_differs(job->spec, spec);
-  } else if (array != nullptr) {
-    differs = what_differs(array->spec, spec);
+  if (job != nullptr || array != nullptr) {
+    const JobSpec& one = job != nullptr ? job->spec : array->spec;
+    differs = what_differs(one, spec);
+    if (differs.empty()) {
+      const std::string place = what_differs_of_place(state.queues(), one, spec);
+      // A job that was edited may have been submitted with the place that is asked for.
+      differs = place.empty() || was_edited(state, *known) ? "" : place;
+    }
   } else if (under_way != submits_.end()) {
-    differs = what_differs(under_way->second.spec, spec);
+    JobSpec one = under_way->second.spec;
+    differs = what_differs(one, spec);
+    if (differs.empty() && state.settle(one)) {
+      differs = what_differs_of_place(state.queues(), one, spec);
+    }
   }
   const std::string which = known.has_value() ? "job " + text_of(*known) : "a job";
   return differs.empty() ? ""
@@ -144,16 +180,51 @@ void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
     output.refuse(fact.request, ErrorCode::kImpossible, std::move(why_not));
     return;
   }
-  const Result<std::string> queue = queue_at_top(step.state, step.capacity, fact.spec);
+  const Result<std::string> queue = leaf_for_submit(step.state, step.capacity, fact.spec);
   if (!queue) {
     if (is_in_time(step, fact.request, fact.by, "")) {
       output.refuse(fact.request, queue.error().code, queue.error().text);
     }
     return;
   }
-  if (is_in_time(step, fact.request, fact.by, *queue)) {
-    propose(step, proposals, fact);
+  if (is_in_time(step, fact.request, fact.by, queue->substr(0, queue->find('/'))) &&
+      has_room(step, fact, *queue)) {
+    propose(step, proposals, fact, *queue);
   }
+}
+
+/// Whether the submit keeps every queue on its path within its max_pending. False, and the request
+/// is refused, if not.
+bool ClientLedger::has_room(const StepContext& step, const input::ClientSubmit& fact,
+                            const std::string& queue) const {
+  const QueueBook& queues = step.state.queues();
+  const std::uint64_t more = job_count(fact.spec);
+  for (QueueNumber up = queues.number_of(queue); up != kRootQueue; up = queues.at(up).parent) {
+    const QueueNode& node = queues.at(up).node;
+    if (node.max_pending == 0) {
+      continue;
+    }
+    const std::string limit =
+        "queue " + node.path + " has max-pending " + std::to_string(node.max_pending);
+    if (more > node.max_pending) {
+      step.output.refuse(fact.request, ErrorCode::kInvalid,
+                         limit + ", and the array has " + std::to_string(more) + " tasks");
+      return false;
+    }
+    const std::uint64_t waits = step.state.waiting_in(node.path) + under_way_.of(node.path);
+    if (waits + more > node.max_pending) {
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(kQueueFullPause).count();
+      step.output.refuse(
+          fact.request, ErrorCode::kUnavailable,
+          "too many jobs wait: " + limit + ", and " + std::to_string(waits) +
+              (waits == 1 ? " job waits" : " jobs wait") + " there" +
+              (more == 1 ? "" : ", without the " + std::to_string(more) + " tasks of this array") +
+              ": repeat it after " + std::to_string(ms) + " ms",
+          kQueueFullPause);
+      return false;
+    }
+  }
+  return true;
 }
 
 /// Takes one change of the subject. False, and the request is refused, if it came too early.
@@ -187,8 +258,8 @@ void ClientLedger::join(const StepContext& step, Proposals& proposals, PendingSu
   same.is_twice = proposals.propose(step, again) || same.is_twice;
 }
 
-void ClientLedger::propose(const StepContext& step, Proposals& proposals,
-                           input::ClientSubmit& fact) {
+void ClientLedger::propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact,
+                           const std::string& queue) {
   Entry entry = entry::Submit{fact.key, std::move(fact.spec), std::move(fact.by)};
   auto& submit = std::get<entry::Submit>(entry);
   const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.by.name);
@@ -199,7 +270,8 @@ void ClientLedger::propose(const StepContext& step, Proposals& proposals,
     return;
   }
   proposals.propose(step, entry);
-  submits_[fact.key] = {std::move(submit.spec), bytes, {fact.request}, false};
+  under_way_.add(queue, job_count(submit.spec));
+  submits_[fact.key] = {std::move(submit.spec), queue, bytes, {fact.request}, false};
   submit_bytes_ += bytes;
   ++request_count_;
 }
@@ -237,7 +309,10 @@ void ClientLedger::on_applied(const Entry& entry, const ApplyResult& result,
   ErrorCode rejected_as = result.rejected_as;
   if (const auto* submitted = std::get_if<entry::Submit>(&entry)) {
     const auto found = submits_.extract(submitted->key);
-    submit_bytes_ -= found.empty() ? 0 : found.mapped().bytes;
+    if (!found.empty()) {
+      submit_bytes_ -= found.mapped().bytes;
+      under_way_.remove(found.mapped().queue, job_count(found.mapped().spec));
+    }
     // The other one may still be accepted.
     const bool is_sure = found.empty() || !found.mapped().is_twice;
     rejected_as =
@@ -277,6 +352,7 @@ void ClientLedger::give_up(SchedulerOutput& output) {
   }
   submits_.clear();
   submit_bytes_ = 0;
+  under_way_ = {};
   orders_.clear();
   request_count_ = 0;
 }
@@ -285,7 +361,7 @@ void ClientLedger::check_invariants() const {
   CHECK(request_count_ <= kRequestsMax);
   CHECK(submit_bytes_ <= kSubmitBytesMax);
   CHECK(request_count_ >= submits_.size());
-  CHECK(!submits_.empty() || submit_bytes_ == 0);
+  CHECK(!submits_.empty() || (submit_bytes_ == 0 && under_way_ == QueueTotals()));
 }
 
 }  // namespace muster::scheduler

@@ -5,7 +5,8 @@
 // when the leadership ends get kUnknown, and the client asks again under its key.
 //
 // Beyond its pace (change_pace.h) a user's change, or a submit to a queue, is refused, and the
-// answer tells when to repeat it.
+// answer tells when to repeat it; so is a submit to a queue where as many jobs wait as its
+// max_pending allows, with those that are on their way.
 //
 // Invariants: each request that was taken is answered once; no more than kRequestsMax wait, and
 // their submits weigh no more than kSubmitBytesMax.
@@ -27,6 +28,7 @@
 #include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/state.h"
+#include "scheduler/state/waiting_book.h"
 
 namespace muster::scheduler {
 
@@ -60,6 +62,7 @@ class ClientLedger {
  private:
   struct PendingSubmit {
     JobSpec spec;
+    std::string queue;  ///< Where it is counted in `under_way_`.
     std::size_t bytes = 0;
     std::vector<std::uint64_t> requests;
     bool is_twice = false;  ///< It was proposed again: the log may hold it twice.
@@ -69,13 +72,17 @@ class ClientLedger {
   std::string why_impossible(const StepContext& step, const JobSpec& spec) const;
   void join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
             input::ClientSubmit& fact);
-  void propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact);
+  bool has_room(const StepContext& step, const input::ClientSubmit& fact,
+                const std::string& queue) const;
+  void propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact,
+               const std::string& queue);
   bool is_in_time(const StepContext& step, std::uint64_t request, const Subject& by,
                   const std::string& queue);
 
   Instant ready_since_;
   std::map<std::string, PendingSubmit> submits_;  ///< By key, on their way through the log.
   std::size_t submit_bytes_ = 0;                  ///< Of these.
+  QueueTotals under_way_;                         ///< Jobs of these, by queue.
   std::map<ProposalName, std::deque<std::uint64_t>> orders_;  ///< Their requests.
   std::size_t request_count_ = 0;                             ///< Of both.
   ChangePace pace_;

@@ -46,6 +46,10 @@ Duration longest_prolog(const StepContext& step, const Placement& placement) {
   return longest;
 }
 
+Duration deadline_of(const StepContext& step, const Placement& placement) {
+  return step.config.reserve_deadline + longest_prolog(step, placement);
+}
+
 /// The pool that the job is charged to. All hosts of a gang are of one type.
 std::string pool_of(const StepContext& step, const Job& job, const Placement& placement) {
   return pool_on(*step.state.host(placement.members.front().host), job.spec);
@@ -59,11 +63,6 @@ std::uint64_t charge_of(const StepContext& step, const Placement& placement) {
   return charge;
 }
 
-/// As PendingIndex names a pool by types.
-std::vector<std::string> types_of(const std::string& pool) {
-  return pool == kCpuPool ? std::vector<std::string>() : std::vector<std::string>{pool};
-}
-
 }  // namespace
 
 void Placing::on_applied(const StepContext& step, const Entry& entry, const ApplyResult& result) {
@@ -75,6 +74,7 @@ void Placing::on_applied(const StepContext& step, const Entry& entry, const Appl
   if (const auto* decided = std::get_if<entry::Decide>(&entry)) {
     settle(step, decided->job);
   }
+  is_wanted_ = is_wanted_ || kept_.is_due(step.state);
 }
 
 void Placing::allow_again(const StepContext& step, const HostId& host) {
@@ -108,11 +108,29 @@ Instant Placing::place(const StepContext& step, Proposals& proposals,
   }
   is_wanted_ = false;
   wake_pending(step);
+  kept_.renew(step);
+  Instant again = place_first(step, proposals);
+  const bool is_done = again == kNever && step.capacity.asked_count() < kDecidesMax;
+  if (is_done &&
+      (kept_.drop_unoffered(step) || (step.config.backfill && kept_.plan_for_stuck(step)))) {
+    again = place_first(step, proposals);  // Others may pass, or nobody may any more.
+  }
+  return again;
+}
+
+/// Proposes what fits, in order, until all pools wait. Returns when to go on; kNever: they wait.
+Instant Placing::place_first(const StepContext& step, Proposals& proposals) {
+  const std::uint64_t tries = step.capacity.tried() + kTriesMax;
   for (std::optional<Next> next = step.pending.next();
        next.has_value() && step.capacity.asked_count() < kDecidesMax; next = step.pending.next()) {
+    if (step.capacity.tried() > tries) {
+      is_wanted_ = true;
+      return step.now;
+    }
     const Job& job = *step.state.job(next->job);
-    std::optional<Placement> placement = step.capacity.place(step.state, job, next->types);
-    if (!placement.has_value()) {
+    std::optional<Placement> placement = kept_.place(step, job, next->types);
+    if (!placement.has_value() ||
+        !kept_.allows(step, job, *placement, deadline_of(step, *placement))) {
       hold_back(step, job, next->types);
       continue;
     }
@@ -120,7 +138,8 @@ Instant Placing::place(const StepContext& step, Proposals& proposals,
     const std::uint64_t charge = charge_of(step, *placement);
     if (charge > step.pending.room(job.id, pool)) {
       if (!step.pending.raise(job.id, pool, charge)) {
-        step.pending.block(job.id, types_of(pool));
+        step.pending.block(job.id, pool == kCpuPool ? std::span<const std::string>()
+                                                    : std::span<const std::string>(&pool, 1));
       }
       continue;  // Its queue is at its max: others may pass it.
     }
@@ -140,7 +159,7 @@ void Placing::hold_back(const StepContext& step, const Job& job,
                         const std::vector<std::string>& types) {
   const auto hold_in = [&](std::span<const std::string> some) {
     if (step.capacity.could_hold(job, some)) {
-      step.pending.block(job.id, some);
+      step.pending.block(job.id, some, kept_.is_kept_out(job.id));
     } else {
       step.pending.set_aside(job.id, some);
     }
@@ -160,7 +179,7 @@ void Placing::propose(const StepContext& step, Proposals& proposals, const Job& 
   fact.attempt = job.life.attempts + 1;
   fact.hold = hold_of(job.spec, placement.members.size());
   fact.grace = job.spec.limits.grace;
-  fact.deadline = step.config.reserve_deadline + longest_prolog(step, placement);
+  fact.deadline = deadline_of(step, placement);
   step.capacity.ask(step.state, fact.job, placement);
   fact.members = std::move(placement.members);
   proposals.propose(step, std::move(fact));

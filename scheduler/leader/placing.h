@@ -1,6 +1,7 @@
 #pragma once
-// Placing: places the jobs that wait: the first job of a pool gets its hosts or holds up those
-// behind it there, and a Decide says so. Owned by Reconciler, which says when a job may fit again.
+// Placing: places the jobs that wait: the first job of a pool gets its hosts, and a Decide says so.
+// Or it holds up those behind it there, but for those that pass it beside the hosts that are kept
+// for it (kept_hosts.h). Owned by Reconciler, which says when a job may fit again.
 //
 // Invariants: the voters that were quiet at the last place() are barred in Capacity; a job whose
 // Decide is on its way is hidden in the pending index, where its charge counts as held, and its
@@ -14,6 +15,7 @@
 
 #include "gossip/base/pace.h"
 #include "gossip/base/time.h"
+#include "scheduler/leader/kept_hosts.h"
 #include "scheduler/leader/proposals.h"
 #include "scheduler/leader/step_context.h"
 #include "scheduler/protocol/entry.h"
@@ -22,6 +24,9 @@
 namespace muster::scheduler {
 
 inline constexpr std::size_t kDecidesMax = 256;  ///< On their way at once.
+/// Choices of hosts in one step; the rest is tried in the next one. Higher: a leader with many
+/// kinds of waiting jobs is deaf for longer when a host becomes free.
+inline constexpr std::uint64_t kTriesMax = 512;
 /// Gangs placed again a second once a cut heals: many begin again at once.
 inline constexpr std::int64_t kRetriesASecondInStorm = 20;
 
@@ -41,8 +46,8 @@ class Placing {
  private:
   void bar_quiet_voters(const StepContext& step, const std::set<HostId>& unobserved);
   static void wake_pending(const StepContext& step);
-  static void hold_back(const StepContext& step, const Job& job,
-                        const std::vector<std::string>& types);
+  Instant place_first(const StepContext& step, Proposals& proposals);
+  void hold_back(const StepContext& step, const Job& job, const std::vector<std::string>& types);
   static void propose(const StepContext& step, Proposals& proposals, const Job& job,
                       Placement placement);
   void settle(const StepContext& step, JobId job);
@@ -50,6 +55,7 @@ class Placing {
 
   std::set<HostId> quiet_;  ///< SeenHosts::quiet() as it was when they were barred.
   bool is_wanted_ = true;
+  KeptHosts kept_;
   Pace retries_;  ///< Jobs placed again while something looks like a cut, or did.
 };
 

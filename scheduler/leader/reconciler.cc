@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "scheduler/policy/owed_waits.h"
 #include "scheduler/protocol/mutants.h"
 
 namespace muster::scheduler {
@@ -79,7 +80,10 @@ std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRe
 }  // namespace
 
 Reconciler::Reconciler(const StepContext& step)
-    : ready_since_(step.now), last_tick_(step.now), wake_(step.now) {
+    : ready_since_(step.now),
+      last_tick_(step.now),
+      wake_(step.now),
+      next_starving_(step.now + kStarvingLookEvery) {
   for (const auto& [host, record] : step.state.hosts()) {
     look_at(step, host);
   }
@@ -144,6 +148,9 @@ void Reconciler::decide(const StepContext& step, Proposals& proposals, const Age
     expire_due(step, proposals);
   }
   wake_at(placing_.place(step, proposals, unobserved_));
+  if (woken) {
+    tell_starving(step);
+  }
   tick_cluster_time(step, proposals);
 }
 
@@ -305,6 +312,34 @@ void Reconciler::tell_limit_near(const StepContext& step, const Attempt& attempt
                    {{"job", text_of(job.id)},
                     {"token", attempt.token.text()},
                     {"left_ms", std::to_string(to_ms(limit - ran))}});
+}
+
+/// Once for each job of a queue that is owed some of its guarantee.
+void Reconciler::tell_starving(const StepContext& step) {
+  if (step.state.pending() == 0 || !step.state.queues().is_set()) {
+    return;  // There is no guarantee.
+  }
+  if (step.now < next_starving_) {
+    wake_at(next_starving_);
+    return;
+  }
+  next_starving_ = step.now + kStarvingLookEvery;
+  wake_at(next_starving_);
+  std::erase_if(told_starving_, [&](JobId id) {
+    const Job* job = step.state.job(id);
+    return job == nullptr || job->has_ended();
+  });
+  const std::vector<OwedWait> waits =
+      owed_waits(step.state, step.capacity, step.pending.queue(), step.unix_ms, kStarvingAfter);
+  // The lowest queue first: those above it are owed for its sake.
+  for (auto wait = waits.rbegin(); wait != waits.rend(); ++wait) {
+    if (told_starving_.insert(wait->job).second) {
+      step.output.emit(Severity::kWarn, "starving",
+                       {{"queue", step.state.queues().at(wait->queue).node.path},
+                        {"job", text_of(wait->job)},
+                        {"why", owed_text(step.state, step.capacity, *wait)}});
+    }
+  }
 }
 
 Instant Reconciler::unreachable_since(const StepContext& step, const HostId& host) const {

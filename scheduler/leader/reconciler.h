@@ -34,6 +34,8 @@ inline constexpr std::int64_t kEvictionsASecond = 20;
 inline constexpr std::int64_t kEvictionsASecondPartial = 2;
 /// Part of its time limit after which an attempt is told to be near its end.
 inline constexpr std::int64_t kLimitNearPercent = 80;
+/// How often it looks for jobs that starve (owed_waits.h).
+inline constexpr Duration kStarvingLookEvery = std::chrono::seconds(30);
 
 class Reconciler {
  public:
@@ -67,6 +69,7 @@ class Reconciler {
                           const Job& job);
   Cause stop_cause(const StepContext& step, const Attempt& attempt, const Job& job);
   void tell_limit_near(const StepContext& step, const Attempt& attempt, const Job& job);
+  void tell_starving(const StepContext& step);
   Cause lost_past_patience(const StepContext& step, const Attempt& attempt, const Job& job);
   void requeue_drained(const StepContext& step, Proposals& proposals);
   void reconcile_hosts(const StepContext& step, Proposals& proposals, const AgentDesk& desk);
@@ -89,6 +92,8 @@ class Reconciler {
   std::set<Token> changed_attempts_;         ///< Attempts touched since decide().
   std::map<Token, Instant> reserved_since_;  ///< This leader's own count of the deadline.
   std::set<Token> told_near_;                ///< STARTED, and told to be near their time limit.
+  std::set<JobId> told_starving_;            ///< Not ended, and told to starve.
+  Instant next_starving_;                    ///< When to look for more of them.
 };
 
 }  // namespace muster::scheduler

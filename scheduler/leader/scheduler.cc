@@ -43,6 +43,7 @@ Scheduler::Scheduler(SchedulerConfig config, State state, Instant now)
       capacity_(state_),
       pending_(state_) {
   CHECK(config_.validate().has_value());
+  run_times_.rebuild(state_);
   expire_timers_.rebuild(now, state_);
 }
 
@@ -153,6 +154,7 @@ void Scheduler::on_applied(Instant now, input::Applied& fact) {
   Instant due = kNever;
   for (const Token& token : result.touched) {
     due = std::min(due, expire_timers_.on_touched(now, state_, token));
+    run_times_.on_touched(state_, token);
   }
   if (leader_.has_value()) {
     leader_->on_timer_begun(due);
@@ -182,6 +184,7 @@ void Scheduler::on_restored(Instant now, input::Restored& fact) {
   state_ = std::move(fact.state);
   capacity_.rebuild(state_);
   pending_.rebuild(state_);
+  run_times_.rebuild(state_);
   expire_timers_.rebuild(now, state_);
   for (const auto& [host, record] : state_.roll().hosts()) {
     output_.roll.enrolled.push_back(host);

@@ -84,9 +84,8 @@ class Scheduler {
   void on_order(Instant now, input::ClientOrder& fact);
   void lose_leadership();
   StepContext step(Instant now) {
-    return StepContext{now,      config_,        state_,
-                       seen_,    expire_timers_, capacity_,
-                       pending_, output_,        wall_clock_.unix_ms(now)};
+    return StepContext{now,       config_,  state_,     seen_,   expire_timers_,
+                       capacity_, pending_, run_times_, output_, wall_clock_.unix_ms(now)};
   }
 
   SchedulerConfig config_;
@@ -100,6 +99,7 @@ class Scheduler {
   ExpireTimers expire_timers_;
   mutable Capacity capacity_;  ///< capacity()
   PendingIndex pending_;
+  RunTimes run_times_;
   std::optional<Leader> leader_;
 };
 

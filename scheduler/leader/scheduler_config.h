@@ -36,6 +36,8 @@ struct SchedulerConfig {
   Duration propose_again = std::chrono::seconds(5);
   /// A round that is not answered after this long is asked for again.
   Duration round_again = std::chrono::seconds(1);
+  /// False: a pool waits for its first job, and no job passes it.
+  bool backfill = true;
   ChangeLimits changes{};
   /// Verifies the signatures of persons. Null: no signature counts.
   std::shared_ptr<const gossip::Verifier> verifier{};

@@ -9,6 +9,7 @@
 #include "scheduler/leader/seen_hosts.h"
 #include "scheduler/placement/capacity.h"
 #include "scheduler/policy/pending_index.h"
+#include "scheduler/policy/run_times.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -21,6 +22,7 @@ struct StepContext {
   const ExpireTimers& expire_timers;
   Capacity& capacity;
   PendingIndex& pending;
+  const RunTimes& run_times;
   SchedulerOutput& output;
   std::int64_t unix_ms = 0;  ///< The wall clock, for entries.
 };

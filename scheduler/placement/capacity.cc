@@ -375,13 +375,16 @@ std::optional<Shape> Capacity::shape_within(const Job& job,
 }
 
 std::optional<Placement> Capacity::place(const State& state, const Job& job,
-                                         std::span<const std::string> types) {
+                                         std::span<const std::string> types,
+                                         std::span<const HostNumber> without) {
   ++tried_;
   const std::optional<Shape> shape = shape_within(job, types);
   if (!shape.has_value()) {
     return std::nullopt;
   }
-  const std::vector<HostShare> shares = free_.choose(*shape, choice(job, {}));
+  HostChoice hosts = choice(job, {});
+  hosts.barred.insert(hosts.barred.end(), without.begin(), without.end());
+  const std::vector<HostShare> shares = free_.choose(*shape, hosts);
   if (shares.empty()) {
     return std::nullopt;
   }

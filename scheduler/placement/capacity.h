@@ -77,9 +77,11 @@ class Capacity {
 
   // `types`: the folded GPU types that may be used, among those that the job accepts; empty: all. A
   // job that asks for no GPUs may use any host.
-  /// All GPUs of the job, of one type; nullopt if it does not fit now.
+  /// All GPUs of the job, of one type, on hosts that are not in `without`; nullopt if it does not
+  /// fit now.
   std::optional<Placement> place(const State& state, const Job& job,
-                                 std::span<const std::string> types = {});
+                                 std::span<const std::string> types = {},
+                                 std::span<const HostNumber> without = {});
   /// How often place() was called.
   std::uint64_t tried() const { return tried_; }
   /// The most units of a type that the job could get now, without the hosts in `without`.

@@ -5,6 +5,7 @@
 
 #include "gossip/base/check.h"
 #include "scheduler/placement/capacity.h"
+#include "scheduler/protocol/mutants.h"
 #include "scheduler/state/charge.h"
 
 namespace muster::scheduler {
@@ -46,7 +47,7 @@ void PendingIndex::on_queues(const State& state) {
   for (const JobId job : hidden_) {
     asks[job] = *jobs_.at(job).ask;
   }
-  rebuild(state);
+  rebuild(state);  // Its pools are strict.
   for (const auto& [job, ask] : asks) {
     if (jobs_.contains(job)) {
       hide(job, ask.pool, ask.charge);
@@ -57,14 +58,14 @@ void PendingIndex::on_queues(const State& state) {
 void PendingIndex::on_host(const State& state, const HostId& host) {
   const HostRecord* record = state.host(host);
   const std::string type = record == nullptr ? std::string() : folded(record->gpu_type);
-  if (type.empty() || order_.pool(type).has_value()) {
+  if (type.empty() || order_.all().pool(type).has_value()) {
     return;
   }
   const PoolNumber pool = order_.enter_pool(state, type);
   for (const auto& [key, number] : numbers_) {
     Ring& ring = rings_[number];
     const PoolSet more = accepted(key) & set_of(pool) & ~ring.pools;
-    if (more != 0 && order_.tree(pool).could_ever(key.leaf.queue, ring.charge)) {
+    if (more != 0 && order_.all().tree(pool).could_ever(key.leaf.queue, ring.charge)) {
       ring.pools |= more;
       move_head(number, more, std::nullopt, first_of(ring.waiting));
     }
@@ -76,7 +77,7 @@ PoolSet PendingIndex::accepted(const RingKey& key) const {
   if (key.shape.share == 0) {
     return set_of(kCpuPoolNumber);
   }
-  return key.shape.types.empty() ? order_.gpu_pools() : pools_of(key.shape.types);
+  return key.shape.types.empty() ? order_.all().gpu_pools() : pools_of(key.shape.types);
 }
 
 PoolSet PendingIndex::pools_of(std::span<const std::string> types) const {
@@ -85,7 +86,7 @@ PoolSet PendingIndex::pools_of(std::span<const std::string> types) const {
   }
   PoolSet pools = 0;
   for (const std::string& type : types) {
-    const std::optional<PoolNumber> pool = order_.pool(type);
+    const std::optional<PoolNumber> pool = order_.all().pool(type);
     pools |= pool.has_value() ? set_of(*pool) : 0;
   }
   return pools;
@@ -93,10 +94,10 @@ PoolSet PendingIndex::pools_of(std::span<const std::string> types) const {
 
 PendingIndex::RingKey PendingIndex::key_of(const State& state, const Job& job, bool is_alone) {
   return {leaf_of(state.queues(), job.spec), queue_key_of(job).tier, shape_of(job),
-          is_alone ? job.id : JobId()};
+          length_of(job.spec.limits.time_limit), is_alone ? job.id : JobId()};
 }
 
-PendingIndex::RingNumber PendingIndex::enter_ring(const State& state, const Job& job, RingKey key) {
+RingNumber PendingIndex::enter_ring(const State& state, const Job& job, RingKey key) {
   const auto [known, is_new] = numbers_.try_emplace(std::move(key), rings_.size());
   if (!is_new) {
     return known->second;
@@ -113,12 +114,9 @@ PendingIndex::RingNumber PendingIndex::enter_ring(const State& state, const Job&
   ring.leaf = order_.enter(state, ring.key->leaf);
   ring.charge = least_charge_of(job.spec);
   for_each_pool(accepted(*ring.key), [&](PoolNumber pool) {
-    const bool may_be = order_.tree(pool).could_ever(ring.key->leaf.queue, ring.charge);
+    const bool may_be = order_.all().tree(pool).could_ever(ring.key->leaf.queue, ring.charge);
     ring.pools |= may_be ? set_of(pool) : 0;
   });
-  if (heads_.size() <= index_of(ring.leaf)) {
-    heads_.resize(index_of(ring.leaf) + 1);
-  }
   return known->second;
 }
 
@@ -131,41 +129,26 @@ void PendingIndex::forget_ring(RingNumber number) {
   unused_.push_back(number);
 }
 
-/// Tells the order what the leaf has to offer in the pool.
-/// Offers the first ring that could start while its queues hold nothing: one that turned out to be
-/// larger than a max is passed.
-void PendingIndex::offer(PoolNumber pool, LeafNumber leaf) {
-  std::optional<Offer> next;
-  for (const auto& [place, number] : heads_[index_of(leaf)][index_of(pool)]) {
-    const Ring& ring = rings_[number];
-    const auto raised = ring.raised.find(pool);
-    const std::uint64_t charge = raised == ring.raised.end() ? ring.charge : raised->second;
-    if (order_.tree(pool).could_ever(ring.key->leaf.queue, charge)) {
-      next = Offer{place, number, charge};
-      break;
-    }
-  }
-  order_.offer(pool, leaf, next);
+RingHead PendingIndex::Ring::head(const QueueKey& place, PoolNumber pool) const {
+  const auto known = raised.find(pool);
+  return {place, known == raised.end() ? charge : known->second, (blocked & set_of(pool)) != 0};
 }
 
 /// The first job of the ring becomes another one in these pools.
 void PendingIndex::move_head(RingNumber number, PoolSet pools,
                              const std::optional<QueueKey>& before,
                              const std::optional<QueueKey>& after) {
-  std::vector<Heads>& by_pool = heads_[index_of(rings_[number].leaf)];
+  const Ring& ring = rings_[number];
   for_each_pool(pools, [&](PoolNumber pool) {
-    if (by_pool.size() <= index_of(pool)) {
-      by_pool.resize(index_of(pool) + 1);
-    }
-    Heads& heads = by_pool[index_of(pool)];
-    if (before.has_value()) {
-      heads.erase({*before, number});
-    }
-    if (after.has_value()) {
-      heads.insert({*after, number});
-    }
-    offer(pool, rings_[number].leaf);
+    order_.move(pool, ring.leaf, number, before,
+                after.has_value() ? std::optional(ring.head(*after, pool)) : std::nullopt);
   });
+}
+
+/// Something about its first job changed in these pools.
+void PendingIndex::renew_head(RingNumber number, PoolSet pools) {
+  const std::optional<QueueKey> first = first_of(rings_[number].waiting);
+  move_head(number, rings_[number].open() & pools, first, first);
 }
 
 void PendingIndex::put(RingNumber number, const QueueKey& place) {
@@ -199,6 +182,7 @@ void PendingIndex::add(const State& state, const Job& job, RingKey key) {
 /// Forgets the job, its ring with the last of its jobs, and its leaf with the last ring.
 void PendingIndex::drop(std::map<JobId, Known>::iterator known) {
   const RingNumber number = known->second.ring;
+  order_.forget_plans_for(known->first);
   if (known->second.ask.has_value()) {
     count_ask(known->second, false);
     hidden_.erase(known->first);
@@ -258,9 +242,27 @@ void PendingIndex::on_changed(const State& state, JobId id) {
   }
 }
 
+/// A job for which hosts are kept, where it is not blocked.
+std::optional<Next> PendingIndex::next_planned() const {
+  for (const auto& [pool, planned] : order_.planned()) {
+    const Known& known = jobs_.at(planned.job);
+    const Ring& ring = rings_[known.ring];
+    const bool is_open = (ring.open() & ~ring.blocked & set_of(pool)) != 0;
+    if (is_open && !known.ask.has_value() &&
+        order_.all().tree(pool).could_ever(ring.key->leaf.queue,
+                                           ring.head(known.place, pool).charge)) {
+      return Next{planned.job, order_.all().types(pool)};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Next> PendingIndex::next() const {
+  if (std::optional<Next> planned = next_planned()) {
+    return planned;
+  }
   std::vector<std::pair<const Offer*, PoolSet>> firsts;
-  for (std::uint32_t i = 0; i < order_.pools(); ++i) {
+  for (std::uint32_t i = 0; i < order_.all().pools(); ++i) {
     const auto pool = static_cast<PoolNumber>(i);
     const Offer* offer = order_.first(pool);
     if (offer == nullptr || (rings_[offer->ring].blocked & set_of(pool)) != 0) {
@@ -292,7 +294,7 @@ std::optional<Next> PendingIndex::next() const {
   Next next{best->first->place.job, {}};
   const std::vector<std::string>& wanted = rings_[best->first->ring].key->shape.types;
   for_each_pool(best->second, [&](PoolNumber pool) {
-    for (const std::string& type : order_.types(pool)) {
+    for (const std::string& type : order_.all().types(pool)) {
       if (wanted.empty() || std::find(wanted.begin(), wanted.end(), type) != wanted.end()) {
         next.types.push_back(type);
       }
@@ -302,20 +304,46 @@ std::optional<Next> PendingIndex::next() const {
 }
 
 std::optional<JobId> PendingIndex::first_in(std::string_view pool) const {
-  const std::optional<PoolNumber> known = order_.pool(pool);
-  const Offer* first = known.has_value() ? order_.first(*known) : nullptr;
+  const std::optional<PoolNumber> known = order_.all().pool(pool);
+  const Offer* first = known.has_value() ? order_.all().first(*known) : nullptr;
   return first == nullptr ? std::nullopt : std::optional(first->place.job);
+}
+
+std::vector<std::pair<std::string, JobId>> PendingIndex::stuck() const {
+  std::vector<std::pair<std::string, JobId>> stuck;
+  for (std::uint32_t i = 0; i < order_.all().pools(); ++i) {
+    const auto pool = static_cast<PoolNumber>(i);
+    const Offer* first = order_.passes(pool) ? nullptr : order_.first(pool);
+    if (first != nullptr && (rings_[first->ring].blocked & set_of(pool)) != 0 &&
+        order_.all().types(pool).size() <= 1) {
+      const std::vector<std::string>& types = order_.all().types(pool);
+      stuck.emplace_back(types.empty() ? std::string(kCpuPool) : types.front(), first->place.job);
+    }
+  }
+  return stuck;
+}
+
+void PendingIndex::pass(std::string_view pool, JobId job, std::uint64_t charge) {
+  if (const std::optional<PoolNumber> known = order_.all().pool(pool)) {
+    order_.pass(*known, {job, rings_[jobs_.at(job).ring].leaf, charge});
+  }
+}
+
+void PendingIndex::be_strict(std::string_view pool) {
+  if (const std::optional<PoolNumber> known = order_.all().pool(pool)) {
+    order_.be_strict(*known);
+  }
 }
 
 /// The ask of a hidden job counts as held, or not any more.
 void PendingIndex::count_ask(Known& known, bool is_more) {
-  const std::optional<PoolNumber> pool = order_.pool(known.ask->pool);
+  const std::optional<PoolNumber> pool = order_.all().pool(known.ask->pool);
   // A pool that was not there then has not counted it, though it may be there now.
   if (pool.has_value() && known.ask->is_counted != is_more) {
     known.ask->is_counted = is_more;
     const Ring& ring = rings_[known.ring];
     const auto charge = static_cast<std::int64_t>(known.ask->charge);
-    order_.ask(*pool, ring.leaf, ring.key->leaf.queue, is_more ? charge : -charge);
+    order_.ask(*pool, ring.leaf, is_more ? charge : -charge);
   }
 }
 
@@ -339,22 +367,39 @@ void PendingIndex::show(JobId job) {
   }
 }
 
-void PendingIndex::block(JobId job, std::span<const std::string> types) {
-  block_in(jobs_.at(job).ring, pools_of(types));
+void PendingIndex::block_in(RingNumber number, PoolSet pools, bool is_kept_out) {
+  Ring& ring = rings_[number];
+  const PoolSet more = pools & ~ring.blocked;
+  ring.blocked |= pools;
+  ring.kept_out |= is_kept_out ? pools : PoolSet{0};
+  for_each_pool(more, [&](PoolNumber pool) { blocked_[index_of(pool)].insert(number); });
+  renew_head(number, more);
 }
 
-void PendingIndex::block_in(RingNumber number, PoolSet pools) {
-  rings_[number].blocked |= pools;
-  for_each_pool(pools, [&](PoolNumber pool) { blocked_[index_of(pool)].insert(number); });
+/// The caller takes it out of `blocked_`.
+void PendingIndex::unblock(RingNumber number, PoolNumber pool) {
+  Ring& ring = rings_[number];
+  ring.blocked &= ~set_of(pool);
+  ring.kept_out &= ~set_of(pool);
+  renew_head(number, set_of(pool));
+}
+
+void PendingIndex::unblock_kept_out() {
+  for (std::uint32_t i = 0; i < order_.all().pools(); ++i) {
+    const auto pool = static_cast<PoolNumber>(i);
+    std::erase_if(blocked_[i], [&](RingNumber number) {
+      const bool was_kept_out = (rings_[number].kept_out & set_of(pool)) != 0;
+      if (was_kept_out) {
+        unblock(number, pool);
+      }
+      return was_kept_out;
+    });
+  }
 }
 
 bool PendingIndex::is_blocked(JobId job, std::string_view pool) const {
-  const std::optional<PoolNumber> known = order_.pool(pool);
+  const std::optional<PoolNumber> known = order_.all().pool(pool);
   return known.has_value() && (rings_[jobs_.at(job).ring].blocked & set_of(*known)) != 0;
-}
-
-void PendingIndex::set_aside(JobId job, std::span<const std::string> types) {
-  set_aside_in(jobs_.at(job).ring, pools_of(types));
 }
 
 void PendingIndex::set_aside_in(RingNumber number, PoolSet pools) {
@@ -368,12 +413,13 @@ void PendingIndex::set_aside_in(RingNumber number, PoolSet pools) {
 }
 
 std::uint64_t PendingIndex::room(JobId job, std::string_view pool) const {
-  const std::optional<PoolNumber> known = order_.pool(pool);
-  return known.has_value() ? order_.tree(*known).room(rings_[jobs_.at(job).ring].leaf) : UINT64_MAX;
+  const std::optional<PoolNumber> known = order_.all().pool(pool);
+  return known.has_value() ? order_.all().tree(*known).room(rings_[jobs_.at(job).ring].leaf)
+                           : UINT64_MAX;
 }
 
 bool PendingIndex::raise(JobId job, std::string_view pool, std::uint64_t charge) {
-  const std::optional<PoolNumber> known = order_.pool(pool);
+  const std::optional<PoolNumber> known = order_.all().pool(pool);
   const RingNumber number = jobs_.at(job).ring;
   if (!known.has_value() || charge <= rings_[number].charge) {
     return false;
@@ -390,7 +436,7 @@ void PendingIndex::raise_in(RingNumber number, PoolNumber pool, std::uint64_t ch
   Ring& ring = rings_[number];
   ring.raised[pool] = charge;
   raised_.insert(number);
-  move_head(number, ring.open() & set_of(pool), std::nullopt, std::nullopt);
+  renew_head(number, set_of(pool));
 }
 
 /// The charge is what the request says again; the caller looks after `raised_`.
@@ -398,7 +444,7 @@ void PendingIndex::lower(RingNumber number, PoolSet pools) {
   Ring& ring = rings_[number];
   for_each_pool(pools, [&](PoolNumber pool) {
     if (ring.raised.erase(pool) != 0) {
-      move_head(number, ring.open() & set_of(pool), std::nullopt, std::nullopt);
+      renew_head(number, set_of(pool));
     }
   });
 }
@@ -408,13 +454,15 @@ void PendingIndex::wake(const HostKind& kind, const HostSpace& space) {
     const Shape& shape = rings_[number].key->shape;
     return preference(shape, kind).has_value() && units_in(shape, kind, space) != 0;
   };
-  const std::optional<PoolNumber> of_type = order_.pool(kind.gpu_type);
+  const std::optional<PoolNumber> of_type = order_.all().pool(kind.gpu_type);
   const PoolSet pools =
       set_of(kCpuPoolNumber) | (of_type.has_value() ? set_of(*of_type) : PoolSet{0});
   for_each_pool(pools, [&](PoolNumber pool) {
     std::erase_if(blocked_[index_of(pool)], [&](RingNumber number) {
-      const bool is_woken = suits(number);
-      rings_[number].blocked &= is_woken ? ~set_of(pool) : ~PoolSet{0};
+      const bool is_woken = suits(number) && !mutant(SchedulerMutant::kBlockedNeverWoken);
+      if (is_woken) {
+        unblock(number, pool);
+      }
       return is_woken;
     });
   });
@@ -427,10 +475,12 @@ void PendingIndex::wake(const HostKind& kind, const HostSpace& space) {
 }
 
 void PendingIndex::wake_alone() {
-  for (std::uint32_t i = 0; i < order_.pools(); ++i) {
+  for (std::uint32_t i = 0; i < order_.all().pools(); ++i) {
     std::erase_if(blocked_[i], [&](RingNumber number) {
       const bool is_alone = rings_[number].key->alone != JobId();
-      rings_[number].blocked &= is_alone ? ~set_of(static_cast<PoolNumber>(i)) : ~PoolSet{0};
+      if (is_alone) {
+        unblock(number, static_cast<PoolNumber>(i));
+      }
       return is_alone;
     });
   }
@@ -455,11 +505,11 @@ void PendingIndex::reopen_alone() {
 }
 
 void PendingIndex::reopen() {
-  for (std::set<RingNumber>& blocked : blocked_) {
-    for (const RingNumber number : blocked) {
-      rings_[number].blocked = 0;
+  for (std::uint32_t i = 0; i < order_.all().pools(); ++i) {
+    for (const RingNumber number : blocked_[i]) {
+      unblock(number, static_cast<PoolNumber>(i));
     }
-    blocked.clear();
+    blocked_[i].clear();
   }
   for (const RingNumber number : aside_) {
     take_back(number);
@@ -472,6 +522,9 @@ void PendingIndex::reopen() {
 }
 
 void PendingIndex::forget_leader() {
+  for (std::uint32_t i = 0; i < order_.all().pools(); ++i) {
+    order_.be_strict(static_cast<PoolNumber>(i));
+  }
   reopen();
   for (const JobId job : std::set(hidden_)) {
     show(job);
@@ -484,7 +537,7 @@ void PendingIndex::copy_leader(const PendingIndex& other) {
   for (const auto& [id, known] : other.jobs_) {
     const Ring& ring = other.rings_[known.ring];
     const RingNumber number = jobs_.at(id).ring;
-    block_in(number, ring.blocked);
+    block_in(number, ring.blocked, false);
     set_aside_in(number, ring.aside);
     for (const auto& [pool, charge] : ring.raised) {
       raise_in(number, pool, charge);
@@ -493,14 +546,17 @@ void PendingIndex::copy_leader(const PendingIndex& other) {
       hide(id, known.ask->pool, known.ask->charge);
     }
   }
+  for (const auto& [pool, planned] : other.order_.planned()) {
+    order_.pass(pool, {planned.job, rings_[jobs_.at(planned.job).ring].leaf, planned.charge});
+  }
 }
 
 bool PendingIndex::is_right(const State& state) const {
   PendingIndex made;
   made.begin(state);
   // A type that no host has any more keeps its pool.
-  for (std::uint32_t i = 1; i < order_.pools(); ++i) {
-    for (const std::string& type : order_.types(static_cast<PoolNumber>(i))) {
+  for (std::uint32_t i = 1; i < order_.all().pools(); ++i) {
+    for (const std::string& type : order_.all().types(static_cast<PoolNumber>(i))) {
       made.order_.enter_pool(state, type);
     }
   }
@@ -515,7 +571,7 @@ bool PendingIndex::is_right(const State& state) const {
     made.add(state, *job, key);
   }
   for (const auto& [id, host] : state.hosts()) {
-    if (const std::string type = folded(host.gpu_type); !type.empty() && !order_.pool(type)) {
+    if (const std::string type = folded(host.gpu_type); !type.empty() && !order_.all().pool(type)) {
       return false;
     }
   }

@@ -2,12 +2,17 @@
 // The waiting jobs: by leaf in their order, and in rings by leaf, tier and shape. Jobs of one ring
 // are tried in their order, and a result for the first of them holds for all, so an event costs the
 // same whether a hundred jobs wait or a hundred thousand. A ring stands in each pool that its jobs
-// accept; ShareOrder says which ring is first in a pool. Pools are strict and independent: the
-// first ring of a pool is tried, and if it is blocked there, that pool waits.
+// accept; ShareOrder says which ring is first in a pool. Pools are independent, and a pool is
+// strict: its first ring is tried, and if that is blocked there, the pool waits. While a leader
+// keeps hosts for the first job (start_plan.h) the pool passes rings that are blocked: of the
+// others the first is tried, in the order that these alone would have.
 //
 // The index follows from the log's state; every voter keeps it beside that. A leader adds which
 // rings are blocked or aside in which pools, and for which jobs it has asked the log. Owned by
 // Scheduler; pure.
+//
+// Jobs with limits of another length are in another ring, for a short job may pass where a long one
+// may not.
 //
 // A job that leaves hosts out is alone in its ring: its result holds for no other job. It may stay
 // alone after it leaves out no host any more. A ring whose jobs are above a max of its queues even
@@ -32,7 +37,7 @@
 
 #include "scheduler/placement/shape.h"
 #include "scheduler/policy/queue_key.h"
-#include "scheduler/policy/share_order.h"
+#include "scheduler/policy/ring_order.h"
 #include "scheduler/state/state.h"
 
 namespace muster::scheduler {
@@ -60,12 +65,12 @@ class PendingIndex {
   /// O(pools * queues and leaves).
   void on_credits(const State& state) { order_.on_credits(state); }
   /// The tree of queues is another one. Jobs stay hidden; no ring is blocked, aside or raised any
-  /// more. O(waiting jobs).
+  /// more, and all pools are strict. O(waiting jobs).
   void on_queues(const State& state);
 
-  /// A job that is first in a pool and not blocked there. If there are several, one that is first
-  /// wherever it may be tried, and then the one with the better QueueKey. nullopt: all pools wait.
-  /// O(pools).
+  /// A job that is first in a pool and not blocked there, or first among those not blocked where
+  /// that pool passes. If there are several, one that is first wherever it may be tried, and then
+  /// the one with the better QueueKey. nullopt: all pools wait. O(pools).
   std::optional<Next> next() const;
   /// The first job of the pool, blocked there or not; nullopt: no queue has one that it may start.
   std::optional<JobId> first_in(std::string_view pool) const;
@@ -77,14 +82,29 @@ class PendingIndex {
   /// The leader asked the log for the job: it is not tried until show(), and its queues count as
   /// holding `charge` in the pool meanwhile.
   void hide(JobId job, std::string_view pool, std::uint64_t charge);
+  bool is_hidden(JobId job) const { return hidden_.contains(job); }
   /// The job may be tried again, if it still waits; its charge does not count any more.
   void show(JobId job);
-  /// No job of its ring fits there now, until wake() finds that one may.
-  void block(JobId job, std::span<const std::string> types);
+  /// No job of its ring fits there now, until wake() finds that one may. `is_kept_out`: hosts that
+  /// are kept for others were not tried; it may fit once fewer are kept, see unblock_kept_out().
+  void block(JobId job, std::span<const std::string> types, bool is_kept_out = false) {
+    block_in(jobs_.at(job).ring, pools_of(types), is_kept_out);
+  }
   bool is_blocked(JobId job, std::string_view pool) const;
+  /// Fewer hosts are kept for others, or for longer. O(rings that were kept out).
+  void unblock_kept_out();
+  /// The pool passes rings that are blocked from here on, beside this job: that is tried before all
+  /// others there once its ring is not blocked, and its queues count as holding `charge` more for
+  /// the others. A pool begins strict, and is strict again once the job does not wait any more.
+  void pass(std::string_view pool, JobId job, std::uint64_t charge);
+  void be_strict(std::string_view pool);
+  /// Pools of one type that are strict, with their first job, which is blocked there. O(pools).
+  std::vector<std::pair<std::string, JobId>> stuck() const;
   /// The hosts there that are up and not left out could not hold the job if all others ended. Other
   /// jobs pass its ring there until reopen(), or reopen_alone().
-  void set_aside(JobId job, std::span<const std::string> types);
+  void set_aside(JobId job, std::span<const std::string> types) {
+    set_aside_in(jobs_.at(job).ring, pools_of(types));
+  }
   /// How much more the queues of the job may get of the pool; UINT64_MAX: no limit.
   std::uint64_t room(JobId job, std::string_view pool) const;
   /// A job of its ring would hold `charge` in the pool, which is more than its request says. False
@@ -100,7 +120,7 @@ class PendingIndex {
   /// The hosts themselves changed, not only their free space: no ring is blocked, aside or raised
   /// any more.
   void reopen();
-  /// The leadership is over.
+  /// The leadership is over: pools are strict again.
   void forget_leader();
 
   /// Checks the invariants. O(queue), for tests.
@@ -112,10 +132,10 @@ class PendingIndex {
     Leaf leaf;
     Tier tier = Tier::kNone;
     Shape shape;
-    JobId alone;  ///< The job if it is alone in its ring; else JobId().
+    std::int32_t limit = 0;  ///< length_of() its time limit.
+    JobId alone;             ///< The job if it is alone in its ring; else JobId().
     auto operator<=>(const RingKey&) const = default;
   };
-  using RingNumber = std::size_t;
   struct Ring {
     const RingKey* key = nullptr;  ///< In `numbers_`.
     LeafNumber leaf{};
@@ -124,9 +144,11 @@ class PendingIndex {
     std::uint64_t charge = 0;  ///< least_charge_of() of its jobs.
     PoolSet pools = 0;         ///< Where it stands, aside or not.
     PoolSet blocked = 0;
+    PoolSet kept_out = 0;  ///< Of `blocked`: while hosts are kept for others.
     PoolSet aside = 0;
     std::map<PoolNumber, std::uint64_t> raised;  ///< Charges that are above `charge`.
     PoolSet open() const { return pools & ~aside; }
+    RingHead head(const QueueKey& place, PoolNumber pool) const;
   };
   /// A job that a leader asked the log for.
   struct Ask {
@@ -139,8 +161,6 @@ class PendingIndex {
     QueueKey place;
     std::optional<Ask> ask;  ///< While it is hidden.
   };
-  /// The first jobs of rings.
-  using Heads = std::set<std::pair<QueueKey, RingNumber>>;
 
   void begin(const State& state);
   static RingKey key_of(const State& state, const Job& job, bool is_alone);
@@ -155,24 +175,24 @@ class PendingIndex {
   void take(RingNumber number, const QueueKey& place);
   void move_head(RingNumber number, PoolSet pools, const std::optional<QueueKey>& before,
                  const std::optional<QueueKey>& after);
-  void offer(PoolNumber pool, LeafNumber leaf);
+  void renew_head(RingNumber number, PoolSet pools);
   void count_ask(Known& known, bool is_more);
   void take_back(RingNumber number);
-  void block_in(RingNumber number, PoolSet pools);
+  void block_in(RingNumber number, PoolSet pools, bool is_kept_out);
+  void unblock(RingNumber number, PoolNumber pool);
   void set_aside_in(RingNumber number, PoolSet pools);
   void raise_in(RingNumber number, PoolNumber pool, std::uint64_t charge);
   void lower(RingNumber number, PoolSet pools);
+  std::optional<Next> next_planned() const;
   void copy_leader(const PendingIndex& other);
 
   LeafQueues queues_;
-  ShareOrder order_;
+  RingOrder order_;
   std::map<RingKey, RingNumber> numbers_;
   std::vector<Ring> rings_;
   std::vector<RingNumber> unused_;
   std::map<JobId, Known> jobs_;
   std::set<JobId> hidden_;
-  /// By leaf and pool: of each ring that stands there, is not aside, and has jobs not hidden.
-  std::vector<std::vector<Heads>> heads_;
   std::vector<std::set<RingNumber>> blocked_;  ///< By pool.
   std::set<RingNumber> aside_;                 ///< Somewhere.
   std::set<RingNumber> raised_;                ///< Somewhere.

@@ -3,6 +3,8 @@
 // knows which jobs wait (Job::is_pending), but not their order. Leaves stand in the tree of queues;
 // share_order.h says which of them is next.
 
+#include <bit>
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -55,6 +57,14 @@ struct Leaf {
 inline Leaf leaf_of(const QueueBook& queues, const JobSpec& spec) {
   const QueueNumber queue = queues.number_of(spec.queue);
   return {queue, queues.at(queue).node.is_fifo ? std::string() : spec.user};
+}
+
+/// Limits of one length differ by less than a factor of two. 0: no limit.
+inline std::int32_t length_of(Duration limit) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(limit).count();
+  return limit == Duration::zero()
+             ? 0
+             : static_cast<std::int32_t>(std::bit_width(static_cast<std::uint64_t>(minutes))) + 1;
 }
 
 /// The jobs that wait; no queue in it is empty.

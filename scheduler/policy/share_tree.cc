@@ -58,12 +58,18 @@ void ShareTree::rebuild(const State& state) {
     const QueueRecord& record = all[number];
     Node& queue = queues_[number];
     queue.parent = index_of(record.parent);
-    queue.weight = record.node.weight;
+    queue.weight = mutant(SchedulerMutant::kWeightIgnored) ? 1 : record.node.weight;
     queue.own.max = amount_of(record.node.max, key, UINT64_MAX);
     queue.own.guaranteed = amount_of(record.guaranteed, key, 0);
     if (is_of_gpus()) {
       queue.gpus.max = amount_of(record.node.max, kAllGpus, UINT64_MAX);
       queue.gpus.guaranteed = amount_of(record.guaranteed, kAllGpus, 0);
+    }
+    if (!record.children.empty() && mutant(SchedulerMutant::kMaxOfLeavesOnly)) {
+      queue.own.max = queue.gpus.max = UINT64_MAX;
+    }
+    if (!record.children.empty() && mutant(SchedulerMutant::kGuaranteeOfLeavesOnly)) {
+      queue.own.guaranteed = queue.gpus.guaranteed = 0;
     }
     queue.is_below_gpus = queue.gpus.max != UINT64_MAX || queue.gpus.guaranteed != 0 ||
                           (number != 0 && queues_[queue.parent].is_below_gpus);
@@ -125,7 +131,7 @@ void ShareTree::put(Node& child, std::uint32_t number) {
   Rank rank;
   const std::uint64_t charge = child.offer->charge;
   rank.is_owed = child.own.covers(charge) || child.gpus.covers(charge);
-  rank.tier = child.offer->place.tier;
+  rank.tier = mutant(SchedulerMutant::kTierIgnored) ? Tier::kNone : child.offer->place.tier;
   rank.held = child.own.held + child.own.asked;
   rank.divisor = child.weight * child.credit;
   rank.is_leaf = child.leaf != nullptr;

@@ -30,6 +30,20 @@ enum class SchedulerMutant : std::uint8_t {
   kMaskIgnored,              ///< New attempts are placed on GPUs that are masked.
   kTaskUncounted,            ///< An array does not count a task that failed.
   kQueueMaxIgnored,          ///< The max of a queue keeps no job out.
+  // Of queues and shares.
+  kHeldAfterExpire,        ///< A queue goes on holding a member that expired.
+  kAdoptedHeldTwice,       ///< An attempt that is adopted counts twice as held.
+  kMaxOfLeavesOnly,        ///< The max of a queue with queues below it keeps no job out.
+  kWeightIgnored,          ///< All weights count as 1 in the order.
+  kCreditUnbounded,        ///< The credit of who used little has no upper bound.
+  kDecayTwice,             ///< Means go two minutes' way each minute.
+  kGuaranteeOfLeavesOnly,  ///< A queue with queues below it is owed nothing.
+  kTierIgnored,            ///< Between queues the tier of their next jobs does not count.
+  kMovedShareStays,        ///< GPUs of an attempt are not charged to the queue it moves to.
+  kFailedDecideCharged,    ///< A Decide that the log refuses is charged all the same.
+  kBlockedNeverWoken,      ///< A job that did not fit in a pool is not tried there again.
+  kPlanIgnored,            ///< The hosts of a plan take others, whatever their time limit.
+  kPlanBySubmit,           ///< Any job with a time limit may use them: its end is not compared.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
@@ -44,7 +58,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 25> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 38> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -70,6 +84,19 @@ inline constexpr std::array<SchedulerMutantName, 25> kSchedulerMutants = {{
     {SchedulerMutant::kTaskUncounted, "task_uncounted"},
     {SchedulerMutant::kMaskIgnored, "mask_ignored"},
     {SchedulerMutant::kQueueMaxIgnored, "queue_max_ignored"},
+    {SchedulerMutant::kHeldAfterExpire, "held_after_expire"},
+    {SchedulerMutant::kAdoptedHeldTwice, "adopted_held_twice"},
+    {SchedulerMutant::kMaxOfLeavesOnly, "max_of_leaves_only"},
+    {SchedulerMutant::kWeightIgnored, "weight_ignored"},
+    {SchedulerMutant::kCreditUnbounded, "credit_unbounded"},
+    {SchedulerMutant::kDecayTwice, "decay_twice"},
+    {SchedulerMutant::kGuaranteeOfLeavesOnly, "guarantee_of_leaves_only"},
+    {SchedulerMutant::kTierIgnored, "tier_ignored"},
+    {SchedulerMutant::kMovedShareStays, "moved_share_stays"},
+    {SchedulerMutant::kFailedDecideCharged, "failed_decide_charged"},
+    {SchedulerMutant::kBlockedNeverWoken, "blocked_never_woken"},
+    {SchedulerMutant::kPlanIgnored, "plan_ignored"},
+    {SchedulerMutant::kPlanBySubmit, "plan_by_submit"},
 }};
 
 #ifdef MUSTER_MUTANTS

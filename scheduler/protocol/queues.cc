@@ -26,6 +26,7 @@ static_assert(has_row_for_each(kTierTexts, &TierText::tier));
 
 /// As written: QueueNode::time_limit_max that is not said.
 constexpr Duration kNotSaid{-1};
+/// And max_pending behind these, unless it is 0.
 constexpr std::size_t kNodeElements = 8;
 
 bool is_letter_or_digit(char byte) {
@@ -113,6 +114,9 @@ Status check_node(const QueueNode& node) {
   const bool has_limit = limit.has_value() && *limit != kNoTimeLimit;
   if (has_limit && (*limit <= Duration::zero() || *limit > kSpanMax)) {
     return invalid_queue(node.path, "a time limit is above 0, and at most a year");
+  }
+  if (node.max_pending > kQueuePendingMax) {
+    return invalid_queue(node.path, "max-pending is at most " + std::to_string(kQueuePendingMax));
   }
   if (Status amounts = check_amounts(node, node.guaranteed, "guaranteed"); !amounts) {
     return amounts;
@@ -211,7 +215,7 @@ QueueAmounts read_amounts(Reader& in) {
 }
 
 void write_node(Encoder& out, const QueueNode& node) {
-  out.array(kNodeElements).text(node.path).u64(node.weight);
+  out.array(kNodeElements + (node.max_pending == 0 ? 0 : 1)).text(node.path).u64(node.weight);
   write_amounts(out, node.guaranteed);
   write_amounts(out, node.max);
   out.array(node.tiers.size());
@@ -220,6 +224,9 @@ void write_node(Encoder& out, const QueueNode& node) {
   }
   write(out, node.members);
   out.boolean(node.is_fifo).duration(node.time_limit_max.value_or(kNotSaid));
+  if (node.max_pending != 0) {
+    out.u64(node.max_pending);
+  }
 }
 
 QueueNode read_node(Reader& outer) {
@@ -241,6 +248,9 @@ QueueNode read_node(Reader& outer) {
   node.is_fifo = in.boolean();
   if (const Duration limit = in.duration(); limit != kNotSaid) {
     node.time_limit_max = limit;
+  }
+  if (in.left() > 0) {
+    node.max_pending = in.u64_at_most(kQueuePendingMax);
   }
   return node;
 }
@@ -278,6 +288,13 @@ std::string_view text_of(Tier tier) {
 std::optional<Tier> tier_of(std::string_view text) {
   const TierText* row = find_row(kTierTexts, &TierText::text, text);
   return row == nullptr ? std::nullopt : std::optional(row->tier);
+}
+
+std::string_view pool_words(std::string_view pool) {
+  return pool == kAllGpus                    ? "GPUs"
+         : pool == kCpus || pool == kCpuPool ? "CPUs"
+         : pool == kOtherPool                ? "other GPUs"
+                                             : "";
 }
 
 bool path_less(std::string_view a, std::string_view b) {

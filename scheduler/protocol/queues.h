@@ -41,6 +41,8 @@ inline constexpr std::size_t kQueueSegmentBytesMax = 64;
 inline constexpr std::uint32_t kQueueWeightMax = 1000;
 /// GPUs or CPUs of one amount.
 inline constexpr std::uint64_t kQueueAmountMax = 10'000'000;
+/// Jobs of QueueNode::max_pending.
+inline constexpr std::uint64_t kQueuePendingMax = 1'000'000;
 /// Amounts of one queue, for each of guaranteed and max; members of one queue; moves of one entry.
 inline constexpr std::size_t kQueueAmountsMax = 64;
 inline constexpr std::size_t kQueueMembersMax = 1000;
@@ -48,6 +50,13 @@ inline constexpr std::size_t kQueueMovesMax = 1024;
 /// The keys of amounts that are no GPU type: GPUs over all types, and CPUs of jobs without GPUs.
 inline constexpr std::string_view kAllGpus = "gpus";
 inline constexpr std::string_view kCpus = "cpus";
+/// The name of the pool of jobs without GPUs. No GPU type is folded to it: it has a space.
+inline constexpr std::string_view kCpuPool = "no gpu";
+/// The pool of GPU types that have none of their own.
+inline constexpr std::string_view kOtherPool = "other gpus";
+/// For people: "GPUs" for kAllGpus, "CPUs" for kCpus and kCpuPool, "other GPUs" for kOtherPool; ""
+/// for a GPU type.
+std::string_view pool_words(std::string_view pool);
 /// The queue of jobs that name none and whose user is a member of none. It exists in every tree.
 inline constexpr std::string_view kDefaultQueue = "default";
 /// In QueueNode::time_limit_max and in the spec of a Submit: the job may run for ever.
@@ -75,6 +84,9 @@ struct QueueNode {
   /// The longest time limit of its jobs. nullopt: that of its parent; at the top no limit, though
   /// then a job has to have one. kNoTimeLimit: a job may have none.
   std::optional<Duration> time_limit_max{};
+  /// Jobs that may wait in it and below it, tasks of arrays among them: 1 to kQueuePendingMax. 0:
+  /// no limit. A leader refuses submits beyond it; the log does not know it.
+  std::uint64_t max_pending = 0;
   bool operator==(const QueueNode&) const = default;
 };
 

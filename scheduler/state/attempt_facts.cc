@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gossip/base/check.h"
+#include "scheduler/protocol/mutants.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/outcomes.h"
 
@@ -15,7 +16,9 @@ void free_member(Books& books, const Attempt& attempt, const HostId& host) {
   CHECK(record != nullptr);
   CHECK(record->end != MemberEnd::kNone);
   books.gpus.free(attempt.token, record->member);
-  books.shares.remove(books.queues, attempt.share, record->charge);
+  if (!mutant(SchedulerMutant::kHeldAfterExpire) || record->end != MemberEnd::kExpired) {
+    books.shares.remove(books.queues, attempt.share, record->charge);
+  }
   Job* const job = books.jobs.find(attempt.job);
   const HostRecord* known = books.hosts.find(host);
   if (job != nullptr && known != nullptr) {

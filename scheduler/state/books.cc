@@ -36,6 +36,19 @@ ShareBook shared_by(const Books& books) {
   return shares;
 }
 
+/// Precondition: the counts of each array were derived.
+WaitingBook waiting_of(const Books& books) {
+  WaitingBook waiting;
+  for (const auto& [id, job] : books.jobs.all()) {
+    // As if it had just come from a state in which it does not wait.
+    waiting.on_moved(job, JobState::kRunning);
+  }
+  for (const auto& [id, array] : books.arrays.all()) {
+    waiting.recount(array);
+  }
+  return waiting;
+}
+
 /// Bytes counted from the other books; for earlier attempts, from those that `kept` lists.
 KeptBytes kept_of(const Books& books) {
   KeptBytes bytes;
@@ -103,6 +116,7 @@ void derive(Books& books) {
   for (auto job = books.jobs.all().lower_bound(kFirstTask); job != books.jobs.all().end(); ++job) {
     books.arrays.count(job->first, job->second.life.state);
   }
+  books.waiting = waiting_of(books);
   books.sizes.reset(kept_of(books));
 }
 
@@ -125,6 +139,7 @@ void check_everything(const Books& books) {
   books.roll.check_invariants();
   CHECK(held_by(books.hosts, books.attempts) == books.gpus);
   CHECK(shared_by(books) == books.shares);
+  CHECK(waiting_of(books) == books.waiting || is_mutant_planted());
   for (const auto& [id, job] : books.jobs.all()) {
     check_job(books, job);
   }

@@ -24,6 +24,7 @@
 #include "scheduler/state/share_book.h"
 #include "scheduler/state/state_sizes.h"
 #include "scheduler/state/usage_book.h"
+#include "scheduler/state/waiting_book.h"
 
 namespace muster::scheduler {
 
@@ -43,8 +44,9 @@ struct Books {
   AuditBook audit;
   Popularity popularity;
   QueueBook queues;
-  ShareBook shares;  ///< Means and credits; what is held is derived from the attempts.
-  StateSizes sizes;  ///< Derived.
+  ShareBook shares;     ///< Means and credits; what is held is derived from the attempts.
+  WaitingBook waiting;  ///< Derived from jobs and arrays.
+  StateSizes sizes;     ///< Derived.
 };
 
 /// Derives the other books, after jobs, attempts and keys were read from a snapshot.

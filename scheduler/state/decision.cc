@@ -104,6 +104,15 @@ std::string why_no_room(const Books& books, const Job& job, const std::vector<Me
                               max_text(books, at, share.pool, room);
 }
 
+/// A planted bug.
+void charge_refused(Books& books, const entry::Decide& fact) {
+  const Job* wanted = books.jobs.find(fact.job);
+  for (const Member& member : fact.members) {
+    const AttemptShare share = share_of(books, wanted, member);
+    books.shares.add(books.queues, share, charge_of(host_of(books, member), member));
+  }
+}
+
 /// The RESERVED attempt that the leader decided.
 Attempt reserved(const Step& step, const Job& owner, entry::Decide& fact) {
   Attempt attempt;
@@ -169,6 +178,9 @@ void on_decide(Step& step, entry::Decide& fact) {
   if (!why.empty()) {
     step.books.attempts.count(Edge::kDecideRejected);
     step.result.capacity_changed = true;
+    if (mutant(SchedulerMutant::kFailedDecideCharged)) {
+      charge_refused(step.books, fact);
+    }
     step.reject(ErrorCode::kConflict, why);
     return;
   }
@@ -203,7 +215,9 @@ void bind(Step& step, Job& owner, Attempt attempt) {
     }
     step.books.hosts.raise_floor(record.member.host, attempt.token);
     step.books.gpus.take(attempt.token, record.member);
-    step.books.shares.add(step.books.queues, attempt.share, record.charge);
+    const bool is_twice =
+        mutant(SchedulerMutant::kAdoptedHeldTwice) && attempt.state == AttemptState::kStarted;
+    step.books.shares.add(step.books.queues, attempt.share, record.charge * (is_twice ? 2 : 1));
     step.result.holdings_changed.push_back(record.member.host);
   }
   step.result.shares_changed.push_back(attempt.share);

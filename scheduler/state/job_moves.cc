@@ -55,6 +55,7 @@ void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Tok
   Books& books = step.books;
   const JobState from = job.life.state;
   books.jobs.move(job, event);
+  books.waiting.on_moved(job, from);
   step.result.jobs_moved.push_back(job.id);
   if (is_task(job.id)) {
     books.arrays.on_moved(job.id, from, job.life.state, event == JobEvent::kSubmitted);
@@ -71,6 +72,7 @@ Job& add_job(Step& step, Job job, std::string cause) {
   job.history.submitted_unix_ms = step.unix_ms;
   job.orders.priority = job.spec.priority;
   Job& placed = step.books.jobs.add(std::move(job));
+  step.books.waiting.add(placed);
   keep_submitted(step, placed);
   move_job(step, placed, JobEvent::kSubmitted, std::move(cause), Token());
   return placed;

@@ -232,22 +232,6 @@ Result<Duration> limit_asked(const JobSpec& spec, const entry::Edit& fact) {
   return fact.adds_time ? now + asked : asked;
 }
 
-/// The limit in the queue that the job is in; 0 = none. Another limit is no new place: it asks for
-/// no member, and not whether the job could start.
-Result<Duration> limit_here(const QueueBook& queues, const JobSpec& spec, Duration asked) {
-  const bool is_none = asked == kNoTimeLimit;
-  const auto max = queues.time_limit_max(queues.number_of(spec.queue));
-  if (queues.is_set() && max.has_value() && asked > *max) {
-    return wrong_edit("the time limit of a job in queue " + spec.queue + " is at most " +
-                      ran_text(*max));
-  }
-  if (queues.is_set() && is_none && !max.has_value() && spec.tier != Tier::kInference) {
-    return wrong_edit("a job in queue " + spec.queue +
-                      " has to have a time limit, unless its tier is inference");
-  }
-  return is_none ? Duration::zero() : asked;
-}
-
 /// The tier that the job asks for in that queue: kNone = the first one of the queue.
 Tier tier_asked(const QueueBook& queues, const std::string& queue, const JobSpec& spec,
                 const entry::Edit& fact) {
@@ -284,7 +268,9 @@ Result<Terms> edited_terms(const Books& books, const JobSpec& spec, const entry:
   }
   Terms terms = terms_of(spec);
   if (fact.time_limit.has_value()) {
-    const Result<Duration> limit = limit_here(books.queues, spec, *asked);
+    // Another limit is no new place: it asks for no member, and not whether the job could start.
+    const Result<Duration> limit =
+        limit_in(books.queues, books.queues.number_of(spec.queue), spec.tier, *asked);
     if (!limit) {
       return limit.error();
     }
@@ -367,7 +353,9 @@ void edit_job(Step& step, Job& job, const entry::Edit& fact, Terms terms) {
     step.result.jobs_moved.push_back(job.id);
     step.result.capacity_changed = true;
   }
+  const std::string from = job.spec.queue;
   set_terms(step, job.spec, std::move(terms), [&job] { return kept_bytes(job); });
+  step.books.waiting.on_queue_changed(job, from);
   if (waits(job) && !fact.keeps_priority) {
     set_priority(step, job, fact);
   }
@@ -407,6 +395,7 @@ void edit_array(Step& step, TaskArray& array, const entry::Edit& fact) {
   tell_edited(step, array.id, terms_of(array.spec), *whole, fact.by);
   set_terms(step, array.spec, *whole,
             [&array] { return kept_bytes_of_job(array.spec, array.key, array.submitted_by); });
+  step.books.waiting.recount(array);
   array.priority = fact.keeps_priority ? array.priority : fact.priority;
   for (auto& [id, terms] : tasks) {
     edit_job(step, step.books.jobs.at(id), fact, std::move(terms));

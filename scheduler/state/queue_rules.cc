@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gossip/base/nearest_text.h"
+#include "scheduler/protocol/mutants.h"
 #include "scheduler/state/charge.h"
 #include "scheduler/state/kept_bytes.h"
 #include "scheduler/state/state_sizes.h"
@@ -185,32 +186,6 @@ Duration usual_limit(Tier tier) {
   return Duration::zero();
 }
 
-/// 0 = none.
-Result<Duration> limit_in(const QueueBook& queues, QueueNumber leaf, Tier tier, Duration asked) {
-  if (!queues.is_set()) {
-    return asked == kNoTimeLimit ? Duration::zero() : asked;
-  }
-  const std::optional<Duration> max = queues.time_limit_max(leaf);
-  const bool is_bounded = max.has_value() && *max != kNoTimeLimit;
-  if (asked == Duration::zero()) {
-    const Duration usual = usual_limit(tier);
-    return is_bounded && (usual == Duration::zero() || usual > *max) ? *max : usual;
-  }
-  const std::string& path = path_of(queues, leaf);
-  if (is_bounded && asked > *max) {
-    return wrong_queue("the time limit of a job in queue " + path + " is at most " +
-                       limit_text(*max));
-  }
-  if (asked != kNoTimeLimit) {
-    return asked;
-  }
-  if (tier != Tier::kInference && !max.has_value()) {
-    return wrong_queue("a job in queue " + path + " has to have a time limit, unless its tier is " +
-                       std::string(text_of(Tier::kInference)));
-  }
-  return Duration::zero();
-}
-
 struct MaxInTheWay {
   QueueNumber queue{};
   std::string key;
@@ -377,7 +352,8 @@ void move_specs(Step& step, const Removal& removal) {
   for (const JobId id : jobs) {
     Job& job = books.jobs.at(id);
     books.sizes.remove_unfinished(kept_bytes(job));
-    job.spec.queue = *removal.leaf_for(job.spec.queue);
+    const std::string from = std::exchange(job.spec.queue, *removal.leaf_for(job.spec.queue));
+    books.waiting.on_queue_changed(job, from);
     books.sizes.add_unfinished(kept_bytes(job));
     step.result.jobs_moved.push_back(id);
   }
@@ -389,6 +365,7 @@ void move_specs(Step& step, const Removal& removal) {
       };
       books.sizes.remove_unfinished(bytes());
       array.spec.queue = *removal.leaf_for(array.spec.queue);
+      books.waiting.recount(array);
       books.sizes.add_unfinished(bytes());
     }
   }
@@ -428,16 +405,44 @@ void charge_again(Books& books, const Removal& removal) {
     const bool is_fifo = books.queues.at(books.queues.number_of(share.queue)).node.is_fifo;
     share.user = is_fifo || job == nullptr ? "" : job->spec.user;
     share = books.shares.settled(books.queues, std::move(share));
+    const AttemptShare before = attempt.share;
     replace_share(books, attempt, std::move(share));
+    const AttemptShare& charged =
+        mutant(SchedulerMutant::kMovedShareStays) ? before : attempt.share;
     for (const MemberRecord& record : attempt.members) {
       if (record.end == MemberEnd::kNone) {
-        books.shares.add(books.queues, attempt.share, record.charge);
+        books.shares.add(books.queues, charged, record.charge);
       }
     }
   }
 }
 
 }  // namespace
+
+Result<Duration> limit_in(const QueueBook& queues, QueueNumber leaf, Tier tier, Duration asked) {
+  if (!queues.is_set()) {
+    return asked == kNoTimeLimit ? Duration::zero() : asked;
+  }
+  const std::optional<Duration> max = queues.time_limit_max(leaf);
+  const bool is_bounded = max.has_value() && *max != kNoTimeLimit;
+  if (asked == Duration::zero()) {
+    const Duration usual = usual_limit(tier);
+    return is_bounded && (usual == Duration::zero() || usual > *max) ? *max : usual;
+  }
+  const std::string& path = path_of(queues, leaf);
+  if (is_bounded && asked > *max) {
+    return wrong_queue("the time limit of a job in queue " + path + " is at most " +
+                       limit_text(*max));
+  }
+  if (asked != kNoTimeLimit) {
+    return asked;
+  }
+  if (tier != Tier::kInference && !max.has_value()) {
+    return wrong_queue("a job in queue " + path + " has to have a time limit, unless its tier is " +
+                       std::string(text_of(Tier::kInference)));
+  }
+  return Duration::zero();
+}
 
 Status settle_queue(const Books& books, JobSpec& spec) {
   const Result<QueueNumber> leaf = leaf_asked(books, spec);

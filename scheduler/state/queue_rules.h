@@ -14,6 +14,9 @@ inline constexpr Duration kStandardLimit = std::chrono::hours(24);  ///< Premium
 inline constexpr Duration kInteractiveLimit = std::chrono::hours(8);
 inline constexpr Duration kBatchLimit = std::chrono::hours(2);
 
+/// The time limit of a job of that tier in that leaf; 0 = none. `asked`: 0 = the usual one of the
+/// tier, kNoTimeLimit = none. kInvalid: it is not possible there.
+Result<Duration> limit_in(const QueueBook& queues, QueueNumber leaf, Tier tier, Duration asked);
 /// Fills in what the submitter of the job left to the log: queue, tier and time limit, which is 0
 /// then if the job has none. kNotFound: there is no such queue. kDenied: its user is no member of
 /// it. kInvalid: queue, tier or time limit is not possible. kImpossible: it could never start

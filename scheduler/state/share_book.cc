@@ -128,8 +128,10 @@ std::uint32_t credit_of(std::uint64_t mean, std::uint64_t weight, std::uint64_t 
   if (had == 0) {
     return kCreditMax;
   }
+  const std::uint32_t most =
+      mutant(SchedulerMutant::kCreditUnbounded) ? kCreditMax * kCreditMax : kCreditMax;
   return static_cast<std::uint32_t>(
-      std::clamp<WideShare>(due * kCreditOne / had, kCreditMin, kCreditMax));
+      std::clamp<WideShare>(due * kCreditOne / had, kCreditMin, most));
 }
 
 std::uint64_t mean_after_minute(std::uint64_t mean, std::uint64_t held, Duration half_life) {
@@ -228,7 +230,7 @@ bool ShareBook::sample(const QueueBook& queues, Duration cluster_time) {
   const std::uint64_t step = step_of(queues.half_life());
   for (auto& [name, pool] : pools_) {
     for (Share& share : pool.queues) {
-      pass_minutes(share, minutes, step);
+      pass_minutes(share, mutant(SchedulerMutant::kDecayTwice) ? 2 * minutes : minutes, step);
     }
     for (auto& [key, share] : pool.users) {
       pass_minutes(share, minutes, step);
@@ -295,6 +297,9 @@ std::uint64_t ShareBook::room(const QueueBook& queues, QueueNumber queue, std::s
     return least;
   }
   on_path(queues, queue, [&](QueueNumber each) {
+    if (mutant(SchedulerMutant::kMaxOfLeavesOnly) && !queues.at(each).is_leaf()) {
+      return;
+    }
     const QueueAmounts& max = queues.at(each).node.max;
     const auto narrow = [&](std::string_view key, std::uint64_t held) {
       const std::optional<std::uint64_t> limit = amount_of(max, key);

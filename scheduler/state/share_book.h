@@ -24,11 +24,8 @@
 
 namespace muster::scheduler {
 
-/// The name of the pool of jobs without GPUs. No GPU type is folded to it: it has a space.
-inline constexpr std::string_view kCpuPool = "no gpu";
 /// Pools that are kept apart. Attempts of further GPU types share the pool kOtherPool.
 inline constexpr std::size_t kPoolsMax = 64;
-inline constexpr std::string_view kOtherPool = "other gpus";
 /// Users with a share of their own, in all pools together; further ones share the user kOtherUsers.
 inline constexpr std::size_t kUserSharesMax = 4096;
 inline constexpr std::string_view kOtherUsers = "other users";

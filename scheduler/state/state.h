@@ -150,6 +150,8 @@ class State {
   /// The tree of queues, and what they hold.
   const QueueBook& queues() const { return books_.queues; }
   const ShareBook& shares() const { return books_.shares; }
+  /// Jobs that wait in the queue and below it, as WaitingBook counts them.
+  std::uint64_t waiting_in(std::string_view path) const { return books_.waiting.in(path); }
   /// The usual requests, as placement sees them.
   const Usual& usual() const { return books_.popularity.usual(); }
 

@@ -103,6 +103,7 @@ void settle_arrays(Step& step) {
       continue;
     }
     unfold(step, *array);
+    step.books.waiting.recount(*array);
     if (array->is_unfolded() && array->active == 0) {
       end(step, *array);
     }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scheduler/state/charge.h"
+#include "scheduler/why/job_pools.h"
 #include "scheduler/why/what_if.h"
 
 namespace muster::scheduler {
@@ -295,20 +296,6 @@ void list_ahead(const State& state, Capacity& capacity, const LeafQueues& queue,
   }
 }
 
-/// The pools that could hold the job if all others ended.
-std::vector<std::string> pools_for(Capacity& capacity, const Job& job) {
-  if (job.spec.request.gpus == 0) {
-    return {std::string(kCpuPool)};
-  }
-  std::vector<std::string> pools;
-  for (const std::string& type : capacity.gpu_types()) {
-    if (capacity.could_hold(job, {&type, 1})) {
-      pools.push_back(type);
-    }
-  }
-  return pools;
-}
-
 /// The type as hosts call it.
 std::string unfolded(const State& state, const std::string& type) {
   for (const auto& [id, host] : state.hosts()) {
@@ -351,6 +338,20 @@ void tell_full(const State& state, Capacity& capacity, const Job& job, Why& answ
   }
 }
 
+/// Precondition: tell_change() has set the GPU type and the smallest end.
+void tell_turn(const State& state, Capacity& capacity, const LeafQueues& queue, const Job& job,
+               const std::vector<HostId>& without, Why& answer) {
+  TurnAsked asked{pools_for(capacity, job), answer.smallest_end, without};
+  const auto own = std::find(asked.pools.begin(), asked.pools.end(), folded(answer.gpu_type));
+  if (own != asked.pools.end()) {
+    std::rotate(asked.pools.begin(), own, own + 1);
+  }
+  answer.turn = turn_of(state, capacity, queue, job, asked);
+  if (answer.turn.rule == TurnRule::kNext && answer.largest_now < shape_of(job).units) {
+    answer.turn.plan = plan_start(state, capacity, job, answer.turn.pool);
+  }
+}
+
 /// Sets the GPU type that the numbers are about, and the jobs whose end would make this one fit.
 void tell_change(const State& state, Capacity& capacity, const Job& job, const Usable& usable,
                  const std::vector<HostId>& without, Why& answer) {
@@ -359,9 +360,15 @@ void tell_change(const State& state, Capacity& capacity, const Job& job, const U
   for (const Holder& holder : holders_of(state, usable, "")) {
     candidates.emplace_back(holder.job, holder.gpus);
   }
-  answer.smallest_end = what_if.smallest_end(shape_of(job), candidates);
+  const Shape allowed = allowed_shape(state, capacity, job);
+  answer.smallest_end = what_if.smallest_end(allowed, candidates);
   std::pair<bool, std::uint32_t> most{false, 0};
   for (const std::string& type : types_for(state, job)) {
+    if (allowed.share != 0 && !allowed.types.empty() &&
+        std::find(allowed.types.begin(), allowed.types.end(), folded(type)) ==
+            allowed.types.end()) {
+      continue;
+    }
     const std::uint32_t free = capacity.free_for(job, type, without);
     answer.largest_now = std::max(answer.largest_now, free);
     Shape of_type = shape_of(job);
@@ -457,6 +464,7 @@ Why why_queued(const State& state, Capacity& capacity, const LeafQueues& queue, 
   const HostChoice choice = capacity.choice(job, without);
   const Usable usable(state, capacity, job, choice);
   tell_change(state, capacity, job, usable, without, answer);
+  tell_turn(state, capacity, queue, job, without, answer);
   answer.fits_now = answer.largest_now >= units;
   answer.lacking_gpus = answer.fits_now ? 0 : units - answer.free_gpus;
   answer.holders = holders_of(state, usable, answer.gpu_type);
@@ -563,11 +571,15 @@ std::string Why::text() const {
   if (!fits_now) {
     return text + lack_text() + barred(barred_gpus);
   }
-  if (ahead_count != 0) {
-    return text + "it would fit, but " + jobs_ahead(ahead_count) + " ahead of it";
+  if (turn.rule == TurnRule::kNext) {
+    return text + "it fits and starts now";
   }
-  return text + (others_wait == 0 ? "it fits and starts now"
-                                  : "it would fit, but jobs of other queues or users may go first");
+  const std::string other = turn.text();
+  if (ahead_count != 0) {
+    return text + "it would fit, but " + jobs_ahead(ahead_count) + " ahead of it" +
+           (other.empty() ? "" : "; " + other);
+  }
+  return text + (other.empty() ? "it fits and starts now" : "it would fit, but " + other);
 }
 
 }  // namespace muster::scheduler

@@ -11,6 +11,7 @@
 #include "scheduler/placement/capacity.h"
 #include "scheduler/policy/queue_key.h"
 #include "scheduler/state/state.h"
+#include "scheduler/why/turn.h"
 
 namespace muster::scheduler {
 
@@ -79,10 +80,11 @@ struct Why {
   std::size_t ahead_count = 0;
   /// Jobs of other queues and users that wait for a pool of it: they may go first.
   std::size_t others_wait = 0;
+  Turn turn{};                  ///< Which job starts before it in its pool, and why.
   std::vector<Holder> holders;  ///< By GPUs held, most first.
   /// The smallest set of jobs whose end would make it fit (what_if.h). Empty if it fits now or if
   /// no end of jobs is enough. Each pool is strict: the job then starts only if it is first there,
-  /// so no job is ahead, and no queue or user with less than its share offers another one.
+  /// as Turn::is_next_then says.
   std::vector<JobId> smallest_end;
   /// The largest gang of its shape that would fit now; 0 = not even one unit fits.
   std::uint32_t largest_now = 0;

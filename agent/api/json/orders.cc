@@ -19,10 +19,16 @@ Json job_number(JobId job) {
   return is_task(job) ? Json(text_of(job)) : Json(job.value());
 }
 
+Json wait_of(std::optional<std::uint64_t> ms) {
+  return ms.has_value() ? Json(*ms) : Json();
+}
+
 }  // namespace
 
-std::string error_json(const std::string& text, int exit_code) {
-  return json_text({{"error", text}, {"exit_code", exit_code}});
+std::string error_json(const std::string& text, int exit_code,
+                       std::optional<std::uint64_t> retry_after_ms) {
+  return json_text(
+      {{"error", text}, {"exit_code", exit_code}, {"retry_after_ms", wait_of(retry_after_ms)}});
 }
 
 std::string submitted_json(JobId job, const std::string& key) {
@@ -46,7 +52,8 @@ std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcom
     } else {
       errors.push_back({{"job_id", job_number(outcome.job)},
                         {"error", outcome.error},
-                        {"exit_code", outcome.exit_code}});
+                        {"exit_code", outcome.exit_code},
+                        {"retry_after_ms", wait_of(outcome.retry_after_ms)}});
     }
   }
   return json_text({{std::string(done) + "_jobs", jobs}, {"errors", errors}});

@@ -3,6 +3,7 @@
 // of view.h.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,9 @@
 
 namespace muster::agent {
 
-std::string error_json(const std::string& text, int exit_code);
+/// `retry_after_ms`: when the refused request may be taken; nullopt = not known, printed as null.
+std::string error_json(const std::string& text, int exit_code,
+                       std::optional<std::uint64_t> retry_after_ms = std::nullopt);
 std::string submitted_json(JobId job, const std::string& key);
 /// The last line of `submit --wait`.
 std::string ended_json(const JobSummary& job, const std::string& key, int exit_code);
@@ -20,7 +23,8 @@ std::string ended_json(const JobSummary& job, const std::string& key, int exit_c
 struct JobOutcome {
   JobId job;
   int exit_code = 0;
-  std::string error;  ///< "" if it was done.
+  std::string error;                              ///< "" if it was done.
+  std::optional<std::uint64_t> retry_after_ms{};  ///< As of error_json().
 };
 /// `done` is the key of the list of jobs that it was done to: "cancelled".
 std::string to_json(std::string_view done, const std::vector<JobOutcome>& outcomes);

@@ -23,11 +23,19 @@ Json tiers_of(const std::vector<scheduler::Tier>& tiers) {
   return list;
 }
 
+/// A number, of a task "7.12"; null if there is no such job, or the asker may not see it.
+Json named_job(JobId job) {
+  return is_task(job) ? Json(text_of(job)) : number_or_null(job.value());
+}
+
 Json pools_of(const QueueUse& use) {
   Json list = Json::array();
   for (const PoolUse& pool : use.pools) {
-    list.push_back(
-        {{"pool", pool.pool}, {"held_thousandths", pool.held}, {"is_owed", pool.is_owed}});
+    list.push_back({{"pool", pool.pool},
+                    {"held_thousandths", pool.held},
+                    {"is_owed", pool.is_owed},
+                    {"owed_wait_ms", number_or_null(pool.owed_wait_ms)},
+                    {"owed_job_id", named_job(pool.owed_job)}});
   }
   return list;
 }
@@ -54,10 +62,38 @@ Json queue_of(const QueueList& list, const QueueUse& use) {
           {"is_fifo", node.is_fifo || list.version == 0},
           {"time_limit_max_ms", has_max ? Json(to_ms(*node.time_limit_max)) : Json(nullptr)},
           {"allows_no_time_limit", is_endless},
+          {"max_pending", number_or_null(node.max_pending)},
           {"pools", pools_of(use)},
           {"pending", use.pending},
           {"running", use.running},
           {"longest_wait_ms", use.pending == 0 ? Json(nullptr) : Json(use.longest_wait_ms)}};
+}
+
+Json view(const TierWaits& waits) {
+  return {{"tier", text_or_null(waits.tier)},    {"pending", waits.count},
+          {"over_10_min", waits.over_10_min},    {"over_30_min", waits.over_30_min},
+          {"longest_wait_ms", waits.longest_ms}, {"longest_job_id", named_job(waits.longest)}};
+}
+
+/// Null where an older node does not tell the tiers.
+Json waits_of(const QueueUse& use) {
+  Json tiers = Json::array();
+  for (const TierWaits& each : use.waits) {
+    tiers.push_back(view(each));
+  }
+  Json json = use.waits.empty() ? Json() : view(use.all_waits());
+  if (use.waits.empty()) {
+    json = {{"pending", use.pending},
+            {"over_10_min", nullptr},
+            {"over_30_min", nullptr},
+            {"longest_wait_ms", use.longest_wait_ms},
+            {"longest_job_id", nullptr}};
+  }
+  json.erase("tier");
+  json["queue"] = use.path;
+  json["is_leaf"] = use.is_leaf;
+  json["waiting_tiers"] = use.waits.empty() ? Json(nullptr) : tiers;
+  return json;
 }
 
 Json share_of(const ShareInfo& share) {
@@ -90,6 +126,17 @@ std::string to_json(const QueueList& list, const Response& answer) {
                       {"half_life_ms", to_ms(list.tree.half_life)},
                       {"fleet", amounts_of(list.fleet)},
                       {"queues", queues}},
+                     answer);
+}
+
+std::string waiting_json(const QueueList& list, const Response& answer) {
+  Json queues = Json::array();
+  for (const QueueUse& use : list.uses) {
+    if (use.pending != 0) {
+      queues.push_back(waits_of(use));
+    }
+  }
+  return dump_answer({{"queues_version", number_or_null(list.version)}, {"queues", queues}},
                      answer);
 }
 

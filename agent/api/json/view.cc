@@ -306,6 +306,30 @@ Json view(const AttemptInfo& attempt) {
           {"members_left_out", attempt.members_left_out}};
 }
 
+/// Null: there is no such side.
+Json view(const WhySide& side) {
+  return side.queue.empty() && !side.is_user ? Json(nullptr)
+                                             : Json{{"queue", side.queue},
+                                                    {"is_user", side.is_user},
+                                                    {"held_thousandths", side.held},
+                                                    {"weight", side.weight},
+                                                    {"credit_permille", side.credit_permille}};
+}
+
+Json view(const WhyTurn& turn) {
+  return turn.pool.empty()
+             ? Json(nullptr)
+             : Json{{"pool", turn.pool},
+                    {"first_job", turn.first == JobId() ? Json(nullptr) : view(turn.first)},
+                    {"rule", turn.rule},
+                    {"reason", text_or_null(turn.text)},
+                    {"next_with", text_or_null(turn.next_with)},
+                    {"starts_in_ms", number_or_null(turn.starts_in_ms)},
+                    {"planned_hosts", number_or_null(turn.planned_hosts)},
+                    {"own_side", view(turn.own)},
+                    {"other_side", view(turn.other)}};
+}
+
 /// Of a job that waits, and of one that is not submitted.
 Json fields_of(const WhyInfo& why, Json job) {
   return {{"job_id", std::move(job)},
@@ -333,6 +357,7 @@ Json fields_of(const WhyInfo& why, Json job) {
           {"full_queue", text_or_null(why.full_queue)},
           {"full_text", text_or_null(why.full_text)},
           {"others_wait", why.others_wait},
+          {"turn", view(why.turn)},
           {"storm", view(why.storm)}};
 }
 

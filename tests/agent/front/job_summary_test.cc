@@ -126,5 +126,28 @@ TEST_F(JobSummaryTest, OfAQueuedJobItSaysWhatItWaitsForAndNoTime) {
   EXPECT_FALSE(line_of(job).is_doubtful);
 }
 
+TEST_F(JobSummaryTest, OfAJobThatWaitsThoughItsQueueIsOwedTheDebtIsTold) {
+  scheduler::QueueTree tree;
+  tree.nodes.resize(2);
+  tree.nodes[0].path = "nlp";
+  tree.nodes[0].guaranteed = {{"h100", 6}};
+  tree.nodes[1].path = "prod";
+  ASSERT_EQ(log_.apply(scheduler::entry::SetQueues{0, tree, {}, {}}).rejected, "");
+  const auto submit_to = [&](const std::string& queue, std::uint32_t gpus) {
+    scheduler::entry::Submit fact = submission(queue, gpus);
+    fact.spec.queue = queue;
+    fact.spec.user = "alice";
+    return log_.apply(fact).job;
+  };
+  log_.run(submit_to("prod", 8), gang_);
+  const JobId job = submit_to("nlp", 4);
+  pass(std::chrono::minutes(9));
+  EXPECT_EQ(line_of(job).reason, "first of alice in queue nlp, waits for GPUs");
+  pass(std::chrono::minutes(3));
+  EXPECT_EQ(line_of(job).reason,
+            "nlp is owed 6 H100 and waits 12 min: 0 of the 4 GPUs of the job fit now, other queues "
+            "hold 8");
+}
+
 }  // namespace
 }  // namespace muster::agent

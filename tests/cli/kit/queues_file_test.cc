@@ -28,6 +28,7 @@ tiers      = ["standard", "premium", "batch"]
 members    = ["anna", "@nlp"]
 users      = "fifo"
 time-limit-max = "7d"
+max-pending = 1000000
 [queue.research]
 weight = 4
 time-limit-max = "none"
@@ -56,6 +57,7 @@ TEST(QueuesFile, HasEveryKeyAndOrdersTheQueues) {
   nlp.members = {"anna", "@nlp"};
   nlp.is_fifo = true;
   nlp.time_limit_max = hours(24 * 7);
+  nlp.max_pending = 1'000'000;
   EXPECT_EQ(tree_in(kQueuesToml), (QueueTree{hours(72), {research, nlp}}));
   EXPECT_EQ(tree_in(""), QueueTree());
   EXPECT_EQ(tree_in("[queue.a]\nusers = \"fair\"\n"), (QueueTree{hours(168), {node("a")}}));
@@ -67,8 +69,14 @@ TEST(QueuesFile, IsRefusedWithTheLineThatIsWrong) {
        "f.toml:2: unknown key 'wieght' of queue a; did you mean weight?"},
       {"[queue.a]\n\nlend = false\n",
        "f.toml:3: unknown key 'lend' of queue a; the keys are: weight, guaranteed, max, tiers, "
-       "members, users, time-limit-max"},
-      {"[queue.a]\nmax-pending = 3\n", "f.toml:2: unknown key 'max-pending' of queue a; the keys"},
+       "members, users, time-limit-max, max-pending"},
+      {"[queue.a]\nmax-pendign = 3\n",
+       "f.toml:2: unknown key 'max-pendign' of queue a; did you mean max-pending?"},
+      {"[queue.a]\nmax-pending = 0\n", "f.toml:2: 'max-pending' must be a whole number from 1 to"},
+      {"[queue.a]\nmax-pending = -1\n", "f.toml:2: 'max-pending' must be a whole number from 1"},
+      {"[queue.a]\nmax-pending = 1000001\n",
+       "f.toml:2: 'max-pending' must be a whole number from 1 to 1000000"},
+      {"[queue.a]\nmax-pending = \"none\"\n", "f.toml:2: 'max-pending' must be a whole number"},
       {"halflife = \"7d\"\n", "f.toml:1: unknown key 'halflife'; did you mean half-life?"},
       {"[queues.a]\n", "f.toml:1: unknown key 'queues'; did you mean queue?"},
       {"[queue.a.b]\n",
@@ -156,6 +164,7 @@ QueueTree drawn_tree(Rng& rng) {
         : rng.below(2) == 0
             ? std::optional(scheduler::kNoTimeLimit)
             : std::optional<Duration>(std::chrono::milliseconds(1 + rng.below(100'000'000)));
+    queue.max_pending = rng.below(2) * (1 + rng.below(scheduler::kQueuePendingMax));
   }
   for (QueueNode& queue : tree.nodes) {
     const auto below =
@@ -218,7 +227,7 @@ tiers      = ["standard", "premium", "batch"]
                 "queue research: removed",
                 "queue research/nlp: max 128 H100, 4 CPUs (was 256 H100); members those of its "
                 "parent (was anna, @nlp); users fair (was fifo); time-limit-max that of its parent "
-                "(was 7d)",
+                "(was 7d); max-pending none (was 1000000)",
             }));
   EXPECT_TRUE(differences(now, now).empty());
 }
@@ -227,7 +236,7 @@ TEST(QueueTreeChanges, KeysAreSetAndTakenAway) {
   QueueNode queue = node("a");
   for (const char* key :
        {"weight=4", "guaranteed.H100=64", "max.gpus=96", "max.a100.80gb=8", "tiers=batch,standard",
-        "members=anna,@nlp", "users=fifo", "time-limit-max=7d"}) {
+        "members=anna,@nlp", "users=fifo", "time-limit-max=7d", "max-pending=3"}) {
     EXPECT_TRUE(set_key(queue, key)) << key;
   }
   QueueNode wanted = node("a");
@@ -238,11 +247,12 @@ TEST(QueueTreeChanges, KeysAreSetAndTakenAway) {
   wanted.members = {"anna", "@nlp"};
   wanted.is_fifo = true;
   wanted.time_limit_max = hours(24 * 7);
+  wanted.max_pending = 3;
   EXPECT_EQ(queue, wanted);
   EXPECT_TRUE(set_key(queue, "time-limit-max=none"));
   EXPECT_EQ(queue.time_limit_max, scheduler::kNoTimeLimit);
   for (const char* key : {"weight=", "guaranteed.h100=", "max.gpus=", "max.a100.80gb=", "tiers=",
-                          "members=", "users=", "time-limit-max="}) {
+                          "members=", "users=", "time-limit-max=", "max-pending="}) {
     EXPECT_TRUE(set_key(queue, key)) << key;
   }
   EXPECT_EQ(queue, node("a"));
@@ -264,6 +274,8 @@ TEST(QueueTreeChanges, KeysThatCannotBeMeantAreRefused) {
       {"users=all", "'users' must be fair or fifo"},
       {"time-limit-max=7", "'time-limit-max': '7' is not a duration"},
       {"lend=no", "unknown key 'lend'; the keys are"},
+      {"max-pending=0", "'max-pending' must be a whole number from 1 to 1000000"},
+      {"max-pending=many", "'max-pending' must be a whole number"},
   };
   for (const auto& [given, why] : cases) {
     QueueNode queue = node("a");

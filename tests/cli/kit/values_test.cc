@@ -296,7 +296,7 @@ TEST(Arguments, ErrorsAreJsonOnStdoutWhenAskedFor) {
   EXPECT_EQ(world.run({"show", "x", "--json"}), 2);
   EXPECT_EQ(world.out(),
             "{\"error\":\"JOB: 'x' is not a job: write 100, or 100-120 for a range (muster show "
-            "--help)\",\"exit_code\":2}\n");
+            "--help)\",\"exit_code\":2,\"retry_after_ms\":null}\n");
 }
 
 TEST(Arguments, EveryVerbHasHelpWithAnExample) {

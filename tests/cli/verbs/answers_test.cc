@@ -114,7 +114,7 @@ TEST(Cancel, Json) {
   EXPECT_EQ(world.run({"cancel", "1", "2", "-y", "--json"}), 6);
   EXPECT_EQ(world.out(),
             R"({"cancelled_jobs":[1],"errors":[{"job_id":2,"error":"job 2: no such job",)"
-            R"("exit_code":6}]})"
+            R"("exit_code":6,"retry_after_ms":null}]})"
             "\n");
 }
 

@@ -113,6 +113,63 @@ TEST(Queues, FitTheScreenWithManyTypes) {
   EXPECT_NE(text.find("~"), std::string::npos) << text;
 }
 
+TEST(Queues, AQueueThatIsOwedAndWaitsForLongIsMarked) {
+  FakeWorld world;
+  QueueList list = sample_queues();
+  list.uses[2].pools[0].owed_wait_ms = 720'000;
+  list.uses[2].pools[0].owed_job = JobId(17);
+  world.answers(answer_with(list));
+  EXPECT_NE(world.output_of({"queue"}).find("  H100 for 12m  "), std::string::npos);
+  EXPECT_NE(world.output_of({"queue", "show", "research/nlp"})
+                .find("owed          H100 for 12m (job 17)\n"),
+            std::string::npos);
+}
+
+TEST(Queues, JobsThatWaitAreListedByQueueAndTier) {
+  FakeWorld world;
+  QueueList list = sample_queues();
+  const agent::TierWaits premium{"premium", 2, 1, 0, 700'000, JobId(8)};
+  const agent::TierWaits batch{"batch", 10, 4, 1, 7'200'000, JobId(5)};
+  list.uses[1].waits = {premium, batch};
+  list.uses[2].waits = {premium, batch};
+  agent::QueueUse prod{"prod", true, {}, 1, 0, 5'000};
+  prod.waits = {{"standard", 1, 0, 0, 5'000, JobId()}};
+  list.uses.insert(list.uses.begin() + 1, prod);
+  world.answers(answer_with(list));
+  EXPECT_EQ(world.output_of({"queue", "--waiting"}),
+            "QUEUE       TIER      WAITING  OVER 10 MIN  OVER 30 MIN  LONGEST WAIT  JOB\n"
+            "prod        standard        1            0            0            5s    -\n"
+            "research    all            12            5            1            2h    5\n"
+            "  nlp       all            12            5            1            2h    5\n"
+            "            premium         2            1            0           11m    8\n"
+            "            batch          10            4            1            2h    5\n"
+            "all queues  all            13            5            1            2h    5\n");
+  const std::string json = world.output_of({"queue", "--waiting", "--json"});
+  EXPECT_NE(json.find("\"waiting_tiers\""), std::string::npos) << json;
+  EXPECT_EQ(json.find("\"default\""), std::string::npos) << "no job waits there";
+}
+
+TEST(Queues, WhereNoJobWaitsThereIsNoTable) {
+  FakeWorld world;
+  QueueList list;
+  list.version = 1;
+  list.uses = {{"default", true, {}, 0, 1}};
+  world.answers(answer_with(list));
+  EXPECT_EQ(world.output_of({"queue", "--waiting"}), "");
+  EXPECT_NE(world.err().find("no job waits"), std::string::npos);
+}
+
+TEST(Queues, OfAnOlderNodeTheTiersThatWaitAreNotKnown) {
+  FakeWorld world;
+  world.answers(answer_with(sample_queues()));
+  const std::string text = world.output_of({"queue", "--waiting"});
+  EXPECT_NE(text.find("research  all        12            -            -            2h    -\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("all queues"), std::string::npos);
+  EXPECT_NE(in_one_line(world.err()).find("does not tell the tiers"), std::string::npos);
+}
+
 TEST(Queues, BeforeAnybodySetSomeTheListSaysSo) {
   FakeWorld world;
   QueueList list;
@@ -134,6 +191,7 @@ TEST(Queues, OneIsShownWithTheRulesOfThoseAboveIt) {
             "members       @nlp (of research)\n"
             "users         fair: equal parts\n"
             "longest limit any, but each job has one\n"
+            "max pending   -\n"
             "held          120 H100\n"
             "owed          H100\n"
             "pending       12, the longest for 2h\n"
@@ -466,6 +524,21 @@ TEST(QueuesOfJobs, WhyNamesTheMaxAndTheOthers) {
                 "see `muster share`\n"),
       std::string::npos)
       << text;
+  why.turn.pool = "h100";
+  why.turn.rule = "share";
+  why.turn.text = "prod is next in H100: it holds 1 for weight 1, research/nlp 4 for weight 2";
+  why.turn.next_with = "tier premium";
+  FakeWorld told;
+  told.answers(answer_with(why));
+  const std::string turn = told.output_of({"why", "18"});
+  EXPECT_NE(turn.find("next     prod is next in H100: it holds 1 for weight 1, research/nlp 4 "),
+            std::string::npos)
+      << turn;
+  EXPECT_NE(turn.find("sooner   with tier premium it would be the next one: `muster edit`\n"),
+            std::string::npos)
+      << turn;
+  EXPECT_EQ(turn.find("others   "), std::string::npos) << turn;
+  why.turn = agent::WhyTurn();
   why.queue = "default";
   why.full_queue.clear();
   why.others_wait = false;

@@ -4,6 +4,7 @@
 
 #include "agent/api/jobs.h"
 #include "agent/api/payload.h"
+#include "agent/api/queues.h"
 #include "agent/api/request.h"
 #include "tests/cli/kit/fake_world.h"
 #include "tests/cli/kit/samples.h"
@@ -444,6 +445,21 @@ TEST(SubmitWait, GivesUpAfterALongOutage) {
   EXPECT_EQ(world.run({"submit", "--wait", "--", "x"}), 75);
   EXPECT_NE(world.err().find("look with: muster show 17"), std::string::npos);
   EXPECT_LT(world.requests().size(), 100U);
+}
+
+TEST(Submit, ARefusalForALimitSaysInJsonWhenToRepeatIt) {
+  agent::Response refused = refusal(ResponseStatus::kNoQuorum, "too many submits to queue a");
+  refused.payload = agent::encode_payload(agent::RetryAfter{1500});
+  FakeWorld world;
+  world.answers(refused);
+  EXPECT_EQ(world.run({"submit", "--json", "--", "x"}), 5);
+  EXPECT_NE(world.out().find(R"("exit_code":5,"retry_after_ms":1500})"), std::string::npos)
+      << world.out();
+  FakeWorld other;
+  other.answers(refusal(ResponseStatus::kDenied, "no"));
+  EXPECT_EQ(other.run({"submit", "--json", "--", "x"}), 4);
+  EXPECT_NE(other.out().find(R"("exit_code":4,"retry_after_ms":null})"), std::string::npos)
+      << other.out();
 }
 
 }  // namespace

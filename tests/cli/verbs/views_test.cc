@@ -523,7 +523,8 @@ TEST(Why, Json) {
       R"({"reason":"host unreachable","host_count":1}],"largest":[{"within":"island","units":4},)"
       R"({"within":"any","units":6}],"would_fit_with":[],)"
       R"("queue":null,"tier":null,"full_queue":null,"full_text":null,"others_wait":0,)"
-      R"("storm":{"mode":"normal","since_ms":0,"reason":null},"answered_by":"a","age_ms":0})"
+      R"("turn":null,"storm":{"mode":"normal","since_ms":0,"reason":null},)"
+      R"("answered_by":"a","age_ms":0})"
       "\n");
 }
 

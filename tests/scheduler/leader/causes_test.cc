@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/policy/owed_waits.h"
 #include "scheduler/state/job_moves.h"
 #include "tests/scheduler/leader/one_leader.h"
 
@@ -162,6 +163,58 @@ TEST_F(TimeLimits, AShorterOneHoldsAtOnce) {
   pass(10s);
   EXPECT_EQ(state_of(id), "stopping");
   EXPECT_EQ(said<Stop>(1).back().reason, "time_limit");
+}
+
+/// Four H100, all of them held by prod; nlp is guaranteed four.
+class StarvingJobs : public OneLeader {
+ protected:
+  void SetUp() override {
+    join(1);
+    entry::SetQueues set;
+    set.tree.nodes.resize(2);
+    set.tree.nodes[0].path = "nlp";
+    set.tree.nodes[0].guaranteed = {{"h100", 4}};
+    set.tree.nodes[1].path = "prod";
+    set.by = {"op"};
+    give(input::Applied{next_index(), encode(Entry(set))});
+    submit_to("prod", 4);
+    ready(1);
+  }
+  JobId submit_to(const std::string& queue, std::uint32_t gpus) {
+    JobSpec spec = spec_of(gpus);
+    spec.queue = queue;
+    give(input::ClientSubmit{++request, "key" + std::to_string(request), spec, "alice"});
+    return replies.back().job;
+  }
+  std::vector<Event> told() const {
+    std::vector<Event> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [](const Event& event) { return event.name == "starving"; });
+    return found;
+  }
+};
+
+TEST_F(StarvingJobs, AJobWhoseQueueIsOwedIsToldOnceAfterHalfAnHour) {
+  const JobId starved = submit_to("nlp", 4);
+  submit_to("prod", 1);
+  pass(kStarvingAfter - 10s);
+  EXPECT_TRUE(told().empty());
+  pass(kStarvingLookEvery + 20s);
+  ASSERT_EQ(told().size(), 1U);
+  EXPECT_EQ(told()[0].severity, Severity::kWarn);
+  EXPECT_EQ(told()[0].field("queue"), "nlp");
+  EXPECT_EQ(told()[0].field("job"), text_of(starved));
+  EXPECT_EQ(told()[0].field("why"),
+            "nlp is owed 4 H100 and waits 30 min: 0 of the 4 GPUs of the job fit now, other queues "
+            "hold 4");
+  pass(20min);
+  EXPECT_EQ(told().size(), 1U) << "once, and no job of prod";
+}
+
+TEST_F(StarvingJobs, AQueueWithoutAGuaranteeMayWait) {
+  submit_to("prod", 4);
+  pass(kStarvingAfter + 5min);
+  EXPECT_TRUE(told().empty());
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ class ProposalsTest : public ::testing::Test {
  protected:
   bool propose(const Entry& entry) {
     return proposals.propose(
-        StepContext{now, config, state, seen, timers, capacity, pending, output}, entry);
+        StepContext{now, config, state, seen, timers, capacity, pending, run_times, output}, entry);
   }
 
   Instant now{1h};
@@ -24,6 +24,7 @@ class ProposalsTest : public ::testing::Test {
   State state;
   Capacity capacity{state};
   PendingIndex pending{state};
+  RunTimes run_times;
   SeenHosts seen;
   ExpireTimers timers{config.expire_margin};
   SchedulerOutput output;

@@ -74,5 +74,133 @@ TEST_F(OneLeader, AnAdministratorIsHeardInAFloodOfTheOthers) {
   EXPECT_NE(last_error().code, ErrorCode::kUnavailable) << last_error().text;
 }
 
+class QueuesOfOneLeader : public OneLeader {
+ protected:
+  /// research, where three jobs may wait, with nlp and cv, where two may.
+  void SetUp() override {
+    entry::SetQueues set;
+    for (const auto& [path, max_pending] :
+         {std::pair{"research", 3U}, {"research/cv", 2U}, {"research/nlp", 0U}}) {
+      QueueNode node;
+      node.path = path;
+      node.max_pending = max_pending;
+      set.tree.nodes.push_back(node);
+    }
+    set.by = {"op"};
+    give(input::Applied{next_index(), encode(Entry(set))});
+  }
+
+  /// The refusal of the log or the leader; "" if the job was accepted, or is on its way.
+  std::string submit_to(const std::string& queue, std::uint32_t tasks = 1) {
+    JobSpec spec = spec_of(1);
+    spec.queue = queue;
+    if (tasks > 1) {
+      spec.array = ArrayRange{1, tasks, 0};
+    }
+    replies.clear();
+    give(input::ClientSubmit{++request, "key" + std::to_string(request), spec, "alice"});
+    return replies.empty() || !replies.back().error.has_value() ? "" : replies.back().error->text;
+  }
+};
+
+TEST_F(QueuesOfOneLeader, AQueueWithItsMaxPendingTakesNoMore) {
+  commit = false;  // Submits on their way count.
+  EXPECT_EQ(submit_to("research/cv"), "");
+  commit = true;
+  settle();
+  EXPECT_EQ(submit_to("research/cv"), "");
+  EXPECT_EQ(submit_to("research/cv"),
+            "too many jobs wait: queue research/cv has max-pending 2, and 2 jobs wait there: "
+            "repeat it after 10000 ms");
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kUnavailable);
+  EXPECT_EQ(replies.back().retry_after, std::chrono::seconds(10));
+  EXPECT_EQ(submit_to("research/nlp", 2),
+            "too many jobs wait: queue research has max-pending 3, and 2 jobs wait there, without "
+            "the 2 tasks of this array: repeat it after 10000 ms");
+  EXPECT_EQ(submit_to("research/nlp", 4),
+            "queue research has max-pending 3, and the array has 4 tasks");
+  EXPECT_EQ(replies.back().error->code, ErrorCode::kInvalid);
+  EXPECT_EQ(submit_to("research/nlp"), "");
+  EXPECT_NE(submit_to("research/nlp"), "");
+  EXPECT_EQ(submit_to("default"), "") << "another queue";
+  give(input::ClientOrder{++request, entry::Cancel{JobId(1), "op"}});
+  EXPECT_EQ(submit_to("research/nlp"), "") << "there is room again";
+}
+
+TEST_F(QueuesOfOneLeader, SubmitsOnTheirWayCount) {
+  commit = false;
+  EXPECT_EQ(submit_to("research/cv"), "");
+  EXPECT_EQ(submit_to("research/cv"), "");
+  EXPECT_NE(submit_to("research/cv").find("2 jobs wait there"), std::string::npos);
+  EXPECT_EQ(submit_to("research/nlp"), "");
+  EXPECT_NE(submit_to("research/nlp").find("3 jobs wait there"), std::string::npos);
+}
+
+/// A job under one key, submitted again with another place.
+class RepeatedPlace : public OneLeader {
+ protected:
+  void SetUp() override {
+    entry::SetQueues set;
+    set.tree.nodes.resize(2);
+    set.tree.nodes[0].path = "nlp";
+    set.tree.nodes[1].path = "prod";
+    set.by = {"op"};
+    give(input::Applied{next_index(), encode(Entry(set))});
+  }
+  /// The refusal; "" if it is the first job, or on its way.
+  std::string submit_place(const std::string& queue, Tier tier, Duration limit) {
+    JobSpec spec = spec_of(1);
+    spec.queue = queue;
+    spec.tier = tier;
+    spec.limits.time_limit = limit;
+    replies.clear();
+    give(input::ClientSubmit{++request, "key", spec, "alice"});
+    return replies.empty() || !replies.back().error.has_value() ? "" : replies.back().error->text;
+  }
+  /// Of a job that was submitted to nlp, as batch, for an hour.
+  void expect_differences() {
+    using std::chrono::hours;
+    struct Row {
+      std::string queue;
+      Tier tier;
+      Duration limit;
+      std::string refused_with;
+    };
+    for (const Row& row : std::vector<Row>{{"nlp", Tier::kBatch, hours(1), ""},
+                                           {"", Tier::kNone, Duration(0), ""},
+                                           {"gone", Tier::kNone, Duration(0), ""},
+                                           {"prod", Tier::kBatch, hours(1), "another queue"},
+                                           {"", Tier::kPremium, hours(1), "another tier"},
+                                           {"nlp", Tier::kNone, hours(2), "another time limit"},
+                                           {"", Tier::kNone, kNoTimeLimit, "another time limit"}}) {
+      const std::string refusal = submit_place(row.queue, row.tier, row.limit);
+      EXPECT_EQ(refusal.empty(), row.refused_with.empty()) << refusal;
+      EXPECT_NE(refusal.find(row.refused_with), std::string::npos) << refusal;
+    }
+  }
+};
+
+TEST_F(RepeatedPlace, AnotherQueueTierOrTimeLimitIsAnotherJob) {
+  EXPECT_EQ(submit_place("nlp", Tier::kBatch, std::chrono::hours(1)), "");
+  expect_differences();
+  EXPECT_EQ(scheduler.state().jobs().size(), 1U);
+}
+
+TEST_F(RepeatedPlace, WhileItIsOnItsWayToo) {
+  commit = false;
+  EXPECT_EQ(submit_place("nlp", Tier::kBatch, std::chrono::hours(1)), "");
+  expect_differences();
+}
+
+TEST_F(RepeatedPlace, AJobThatWasEditedSinceIsTheSame) {
+  const Subject ann{"ann@a", "ann", HostId(), AccessTokenId(), std::nullopt};
+  EXPECT_EQ(submit_place("nlp", Tier::kBatch, std::chrono::hours(1)), "");
+  const JobId job = replies.back().job;
+  give(input::ClientOrder{++request, entry::Edit{job, 0, ann, true, "prod", Tier::kNone, {}}});
+  ASSERT_FALSE(replies.back().error.has_value()) << replies.back().error->text;
+  EXPECT_EQ(submit_place("nlp", Tier::kBatch, std::chrono::hours(1)), "");
+  EXPECT_EQ(replies.back().job, job);
+}
+
 }  // namespace
 }  // namespace muster::scheduler

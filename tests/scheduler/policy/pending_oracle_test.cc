@@ -34,6 +34,9 @@ struct Asked {
 struct LeaderActs {
   std::map<JobId, Asked> hidden;
   std::set<std::pair<JobId, std::string>> aside;  ///< Job and pool.
+  std::set<std::pair<JobId, std::string>> blocked;
+  std::set<std::pair<JobId, std::string>> kept_out;  ///< Of `blocked`.
+  std::map<std::string, JobId> planned;              ///< By pool that passes.
 };
 
 /// A leaf or queue with its next job.
@@ -55,8 +58,24 @@ class WalkedOrder {
     const Job* job = next_below(kRootQueue);
     return job == nullptr ? std::nullopt : std::optional(job->id);
   }
+  /// The job for which the pool passes, if it may be tried.
+  std::optional<JobId> planned() const {
+    const auto planned = acts_.planned.find(pool_);
+    return planned != acts_.planned.end() && may_be_tried(*state_.job(planned->second)) &&
+                   !is_blocked(planned->second)
+               ? std::optional(planned->second)
+               : std::nullopt;
+  }
+  /// The job that a leader tries here otherwise.
+  std::optional<JobId> to_try() {
+    passes_blocked_ = acts_.planned.contains(pool_);
+    const std::optional<JobId> next = first();
+    passes_blocked_ = false;
+    return next.has_value() && is_blocked(*next) ? std::nullopt : next;
+  }
 
  private:
+  bool is_blocked(JobId job) const { return acts_.blocked.contains({job, pool_}); }
   static std::uint64_t charge(const Job& job) { return job.spec.request.gpus * 1000ULL; }
   bool is_below(QueueNumber low, QueueNumber high) const {
     for (; low != high; low = state_.queues().at(low).parent) {
@@ -69,12 +88,20 @@ class WalkedOrder {
   /// Asked for below the queue; of that user if he is named, of that pool unless it is "".
   std::uint64_t asked(QueueNumber queue, const std::string& pool, const std::string* user) const {
     std::uint64_t sum = 0;
-    for (const auto& [id, ask] : acts_.hidden) {
+    const auto add = [&](JobId id, const std::string& its_pool, std::uint64_t charge) {
       const Leaf leaf = leaf_of(state_.queues(), state_.job(id)->spec);
-      sum += is_below(leaf.queue, queue) && (pool.empty() || ask.pool == pool) &&
+      sum += is_below(leaf.queue, queue) && (pool.empty() || its_pool == pool) &&
                      (user == nullptr || leaf.user == *user)
-                 ? ask.charge
+                 ? charge
                  : 0;
+    };
+    for (const auto& [id, ask] : acts_.hidden) {
+      add(id, ask.pool, ask.charge);
+    }
+    for (const auto& [its_pool, id] : acts_.planned) {
+      if (passes_blocked_) {
+        add(id, its_pool, charge(*state_.job(id)));
+      }
     }
     return sum;
   }
@@ -97,6 +124,7 @@ class WalkedOrder {
     const std::vector<std::string>& types = job.spec.request.gpu_types;
     return job.is_pending() && !acts_.hidden.contains(job.id) &&
            !acts_.aside.contains({job.id, pool_}) && may_ever(job) &&
+           !(passes_blocked_ && is_blocked(job.id)) &&
            (types.empty() || std::find(types.begin(), types.end(), pool_) != types.end());
   }
   static Tier tier_of_job(const Job& job) {
@@ -185,6 +213,7 @@ class WalkedOrder {
   const State& state_;
   const LeaderActs& acts_;
   const std::string pool_;
+  bool passes_blocked_ = false;
 };
 
 constexpr std::uint64_t kHosts = 4;
@@ -199,7 +228,7 @@ class DrawnQueues : public QueuedLog {
   }
 
   void change() {
-    const std::uint64_t what = rng_.below(20);
+    const std::uint64_t what = rng_.below(23);
     if (what < 7 || log.state.pending() < 3) {
       submit_any();
     } else if (what < 10) {
@@ -223,26 +252,44 @@ class DrawnQueues : public QueuedLog {
       acts.hidden.erase(acts.hidden.begin());
     } else if (what == 18) {
       set_aside(any_job());
+    } else if (what == 19) {
+      pass_anywhere();
+    } else if (what == 20 && rng_.below(2) == 0) {
+      unblock_kept_out();
+    } else if (what > 19) {
+      block(any_job());
     } else if (rng_.below(3) == 0) {
       pending.reopen();
       acts.aside.clear();
+      acts.blocked.clear();
+      acts.kept_out.clear();
     }
     // A ring keeps what was found out while it has jobs; so do those that come to it later.
     std::erase_if(acts.aside, [&](const auto& each) { return !waits(each.first); });
+    std::erase_if(acts.planned, [&](const auto& each) { return !waits(each.second); });
+    std::erase_if(acts.blocked, [&](const auto& each) { return !waits(each.first); });
+    std::erase_if(acts.kept_out, [&](const auto& each) { return !waits(each.first); });
   }
   void expect_agreement() {
     ASSERT_TRUE(pending.is_right(log.state));
     std::map<JobId, std::set<std::string>> firsts;
+    std::set<std::pair<JobId, std::string>> planned;
     for (const std::string& type : kTypes) {
-      const std::optional<JobId> first = WalkedOrder(log.state, acts, type).first();
-      ASSERT_EQ(pending.first_in(type), first) << type;
-      if (first.has_value()) {
-        firsts[*first].insert(type);
+      WalkedOrder order(log.state, acts, type);
+      ASSERT_EQ(pending.first_in(type), order.first()) << type;
+      if (const std::optional<JobId> next = order.to_try()) {
+        firsts[*next].insert(type);
+      }
+      if (const std::optional<JobId> job = order.planned()) {
+        planned.insert({*job, type});
       }
     }
     const std::optional<Next> next = pending.next();
-    ASSERT_EQ(next.has_value(), !firsts.empty());
-    if (next.has_value()) {
+    ASSERT_EQ(next.has_value(), !firsts.empty() || !planned.empty());
+    if (!planned.empty()) {
+      ASSERT_EQ(next->types.size(), 1U);
+      EXPECT_TRUE(planned.contains({next->job, next->types.front()}));
+    } else if (next.has_value()) {
       EXPECT_EQ(std::set<std::string>(next->types.begin(), next->types.end()), firsts[next->job]);
     }
   }
@@ -269,6 +316,7 @@ class DrawnQueues : public QueuedLog {
     spec.user = rng_.below(2) == 0 ? "ann" : "bob";
     spec.tier = static_cast<Tier>(rng_.below(4));
     spec.priority = static_cast<std::int32_t>(rng_.below(3));
+    spec.limits.time_limit = std::chrono::minutes(rng_.below(2) * 50);
     const std::uint64_t types = rng_.below(4);
     if (types < 2) {
       spec.request.gpu_types = {kTypes[types]};
@@ -280,10 +328,12 @@ class DrawnQueues : public QueuedLog {
       return;  // There is no such queue now, or it is no leaf, or too small.
     }
     for (const std::string& pool : kTypes) {
-      if (std::any_of(acts.aside.begin(), acts.aside.end(), [&](const auto& each) {
-            return each.second == pool && are_alike(each.first, job);
-          })) {
-        acts.aside.insert({job, pool});
+      for (auto* found : {&acts.aside, &acts.blocked, &acts.kept_out}) {
+        if (std::any_of(found->begin(), found->end(), [&](const auto& each) {
+              return each.second == pool && are_alike(each.first, job);
+            })) {
+          found->insert({job, pool});
+        }
       }
     }
   }
@@ -291,7 +341,7 @@ class DrawnQueues : public QueuedLog {
     const Job& a = *log.state.job(one);
     const Job& b = *log.state.job(other);
     return a.spec.request == b.spec.request && a.spec.queue == b.spec.queue &&
-           a.spec.tier == b.spec.tier &&
+           a.spec.tier == b.spec.tier && a.spec.limits.time_limit == b.spec.limits.time_limit &&
            leaf_of(log.state.queues(), a.spec) == leaf_of(log.state.queues(), b.spec);
   }
   void start(JobId id) {
@@ -314,6 +364,39 @@ class DrawnQueues : public QueuedLog {
   void set_aside(JobId id) {
     const std::string& pool = kTypes[rng_.below(2)];
     pending.set_aside(id, std::vector<std::string>{pool});
+    note(id, pool, acts.aside);
+  }
+  void block(JobId id) {
+    const std::string& pool = kTypes[rng_.below(2)];
+    const bool is_kept_out = rng_.below(3) == 0;
+    pending.block(id, std::vector<std::string>{pool}, is_kept_out);
+    note(id, pool, acts.blocked);
+    if (is_kept_out) {
+      note(id, pool, acts.kept_out);
+    }
+  }
+  void unblock_kept_out() {
+    pending.unblock_kept_out();
+    for (const auto& each : acts.kept_out) {
+      acts.blocked.erase(each);
+    }
+    acts.kept_out.clear();
+  }
+  void pass_anywhere() {
+    const std::string& pool = kTypes[rng_.below(2)];
+    if (acts.planned.erase(pool) != 0) {
+      pending.be_strict(pool);
+      return;
+    }
+    const JobId job = any_job();
+    const std::vector<std::string>& types = log.state.job(job)->spec.request.gpu_types;
+    if (types.empty() || std::find(types.begin(), types.end(), pool) != types.end()) {
+      acts.planned[pool] = job;
+      pending.pass(pool, job, least_charge_of(log.state.job(job)->spec));
+    }
+  }
+  /// Found out about the job and those of its ring.
+  void note(JobId id, const std::string& pool, std::set<std::pair<JobId, std::string>>& found) {
     const Request& request = log.state.job(id)->spec.request;
     if (!request.gpu_types.empty() && std::find(request.gpu_types.begin(), request.gpu_types.end(),
                                                 pool) == request.gpu_types.end()) {
@@ -321,7 +404,7 @@ class DrawnQueues : public QueuedLog {
     }
     for (const auto& [other, job] : log.state.jobs()) {
       if (job.is_pending() && are_alike(id, other)) {
-        acts.aside.insert({other, pool});
+        found.insert({other, pool});
       }
     }
   }
@@ -344,6 +427,9 @@ class DrawnQueues : public QueuedLog {
     }
     if (set_queues(nodes).rejected.empty()) {
       acts.aside.clear();
+      acts.blocked.clear();
+      acts.kept_out.clear();
+      acts.planned.clear();
     }
   }
 

@@ -75,6 +75,7 @@ QueueTree full_tree() {
   QueueNode below;
   below.path = "research/nlp";
   below.time_limit_max = std::chrono::hours(2);
+  below.max_pending = 1000;
   return {kHalfLifeMin, {node, below}};
 }
 

@@ -166,6 +166,11 @@ const TreeRow kTreeRows[] = {
     {"no time limit", [](QueueTree& tree) { tree.nodes[0].time_limit_max = kNoTimeLimit; }, ""},
     {"time limit of two years",
      [](QueueTree& tree) { tree.nodes[0].time_limit_max = 2 * kHalfLifeMax; }, "time limit"},
+    {"max-pending of a million",
+     [](QueueTree& tree) { tree.nodes[0].max_pending = kQueuePendingMax; }, ""},
+    {"max-pending above a million",
+     [](QueueTree& tree) { tree.nodes[0].max_pending = kQueuePendingMax + 1; },
+     "max-pending is at most 1000000"},
     {"members",
      [](QueueTree& tree) {
        tree.nodes[0].members = {"ann", "@nlp", "x y"};
@@ -257,6 +262,7 @@ entry::SetQueues drawn_change(Rng& rng) {
     node.is_fifo = rng.below(2) == 0;
     const std::optional<Duration> limits[] = {std::nullopt, kNoTimeLimit, 2h, 0s};
     node.time_limit_max = limits[rng.below(4)];
+    node.max_pending = rng.below(2) * rng.below(kQueuePendingMax + 1);
     fact.tree.nodes.push_back(std::move(node));
   }
   for (std::uint64_t i = rng.below(3); i > 0; --i) {

@@ -322,8 +322,92 @@ TEST(Why, OnlyJobsOfItsUserInItsPoolsAreAhead) {
   EXPECT_EQ(answer.ahead, std::vector<JobId>{ahead});
   EXPECT_EQ(answer.others_wait, 2U);
   EXPECT_EQ(answer.text(), "it would fit, but 1 job is ahead of it");
-  EXPECT_EQ(why(log.state, ahead)->text(),
-            "it would fit, but jobs of other queues or users may go first");
+  EXPECT_EQ(why(log.state, ahead)->text(), "it fits and starts now");
+}
+
+/// Of eight H100 nlp holds some and vision one; each has a job that waits for one more.
+struct SharedPool {
+  SharedPool(std::vector<QueueNode> nodes, std::uint32_t nlp_holds) {
+    log.apply(registration(1, 8));
+    set_queues(log, std::move(nodes));
+    log.run(submit_to(log, "research/nlp", "ann", nlp_holds), {member_of(1, 0, nlp_holds)});
+    log.run(submit_to(log, "research/vision", "bob", 1), {member_of(1, 7, 1)});
+    nlp = submit_to(log, "research/nlp", "ann", 1);
+    vision = submit_to(log, "research/vision", "bob", 1);
+  }
+  Log log;
+  JobId nlp;
+  JobId vision;
+};
+
+std::vector<QueueNode> two_teams() {
+  std::vector<QueueNode> nodes(2);
+  nodes[0].path = "research/nlp";
+  nodes[0].weight = 2;
+  nodes[1].path = "research/vision";
+  return nodes;
+}
+
+TEST(Why, TheTurnNamesBothSidesAndWhatDecided) {
+  SharedPool pool(two_teams(), 4);
+  const Why answer = *why(pool.log.state, pool.nlp);
+  EXPECT_EQ(answer.turn.rule, TurnRule::kShare);
+  EXPECT_EQ(answer.turn.first, pool.vision);
+  EXPECT_EQ(answer.turn.pool, "h100");
+  EXPECT_EQ(answer.text(),
+            "it would fit, but research/vision is next in H100: it holds 1 for weight 1, "
+            "research/nlp 4 for weight 2");
+  EXPECT_EQ(why(pool.log.state, pool.vision)->turn.rule, TurnRule::kNext);
+  EXPECT_EQ(answer.turn.next_with, "tier premium");
+}
+
+TEST(Why, AGuaranteeATierAndAMaxDecideATurn) {
+  std::vector<QueueNode> nodes = two_teams();
+  nodes[1].guaranteed = {{"h100", 2}};
+  SharedPool owed(nodes, 1);
+  const Turn guarantee = why(owed.log.state, owed.nlp)->turn;
+  EXPECT_EQ(guarantee.rule, TurnRule::kGuarantee);
+  EXPECT_EQ(guarantee.text(),
+            "research/vision is next in H100: its guarantee covers its next job; it holds 1, "
+            "research/nlp 1");
+  EXPECT_EQ(guarantee.next_with, "");
+  nodes = two_teams();
+  nodes[0].max = {{"h100", 4}};
+  SharedPool full(nodes, 4);
+  const Turn max = why(full.log.state, full.nlp)->turn;
+  EXPECT_EQ(max.rule, TurnRule::kFull);
+  EXPECT_EQ(max.own.queue, "research/nlp");
+  SharedPool tiers(two_teams(), 1);
+  entry::Edit sooner{tiers.vision, 0, "alice"};
+  sooner.tier = Tier::kInference;
+  tiers.log.apply(sooner);
+  const Turn tier = why(tiers.log.state, tiers.nlp)->turn;
+  EXPECT_EQ(tier.rule, TurnRule::kTier);
+  EXPECT_EQ(tier.text(),
+            "research/vision is next in H100: its next job is of tier inference, that of "
+            "research/nlp of tier standard");
+}
+
+TEST(Why, InALeafAPriorityIsTheSmallestChange) {
+  SharedPool pool(two_teams(), 1);
+  pool.log.apply(entry::Edit{pool.nlp, 3, "alice"});
+  const JobId behind = submit_to(pool.log, "research/nlp", "ann", 1);
+  const Why answer = *why(pool.log.state, behind);
+  EXPECT_EQ(answer.turn.rule, TurnRule::kLeaf);
+  EXPECT_EQ(answer.turn.text(), "");
+  EXPECT_EQ(answer.turn.next_with, "priority 4");
+  EXPECT_EQ(answer.text(), "it would fit, but 1 job is ahead of it");
+}
+
+TEST(Why, AUserIsNotNamed) {
+  SharedPool pool(two_teams(), 4);
+  pool.log.apply(entry::Cancel{pool.vision, "alice"});
+  const JobId others = submit_to(pool.log, "research/nlp", "zoe", 1);
+  const Turn turn = why(pool.log.state, pool.nlp)->turn;
+  EXPECT_EQ(turn.first, others);
+  EXPECT_EQ(turn.text(),
+            "another user of research/nlp is next in H100: it holds 0 for weight 1, the user of "
+            "this job 4 for weight 1");
 }
 
 TEST(Why, SaysWhatBruteForceSays) {

@@ -25,6 +25,7 @@ QueueList sample_queues() {
   node.tiers = {scheduler::Tier::kBatch, scheduler::Tier::kPremium};
   node.members = {"@nlp", "ann"};
   node.time_limit_max = std::chrono::hours(2);
+  node.max_pending = 1000;
   list.tree.nodes = {node};
   list.uses = {{"research", false}, {"research/nlp", true, {{"h100", 4000, true}}, 5, 2, 60'000}};
   list.fleet = {{"h100", 64}};
@@ -53,6 +54,7 @@ TEST(QueuesJson, AQueueSaysWhatItIsAndWhatItHolds) {
   EXPECT_TRUE(parent["max"].empty());
   EXPECT_TRUE(parent["longest_wait_ms"].is_null());
   EXPECT_TRUE(parent["time_limit_max_ms"].is_null());
+  EXPECT_TRUE(parent["max_pending"].is_null());
   const Document& leaf = json["queues"][1];
   EXPECT_EQ(leaf["weight"], 3);
   EXPECT_EQ(leaf["guaranteed"][0]["amount"], 8);
@@ -62,11 +64,54 @@ TEST(QueuesJson, AQueueSaysWhatItIsAndWhatItHolds) {
   EXPECT_EQ(leaf["is_fifo"], false);
   EXPECT_EQ(leaf["time_limit_max_ms"], 7'200'000);
   EXPECT_EQ(leaf["allows_no_time_limit"], false);
+  EXPECT_EQ(leaf["max_pending"], 1000);
   EXPECT_EQ(leaf["pools"][0]["held_thousandths"], 4000);
   EXPECT_EQ(leaf["pools"][0]["is_owed"], true);
   EXPECT_EQ(leaf["pending"], 5);
   EXPECT_EQ(leaf["running"], 2);
   EXPECT_EQ(leaf["longest_wait_ms"], 60'000);
+}
+
+TEST(QueuesJson, APoolNamesTheJobThatWaitsThoughTheQueueIsOwed) {
+  QueueList list = sample_queues();
+  Document pool = Document::parse(to_json(list, answer()))["queues"][1]["pools"][0];
+  EXPECT_TRUE(pool["owed_wait_ms"].is_null());
+  EXPECT_TRUE(pool["owed_job_id"].is_null());
+  list.uses[1].pools[0].owed_wait_ms = 720'000;
+  list.uses[1].pools[0].owed_job = task_id(JobId(7), 12);
+  pool = Document::parse(to_json(list, answer()))["queues"][1]["pools"][0];
+  EXPECT_EQ(pool["owed_wait_ms"], 720'000);
+  EXPECT_EQ(pool["owed_job_id"], "7.12");
+}
+
+TEST(QueuesJson, JobsThatWaitAreSummedUpByQueueAndTier) {
+  QueueList list = sample_queues();
+  list.uses[1].waits = {{"premium", 2, 1, 0, 700'000, JobId(8)},
+                        {"batch", 3, 3, 1, 1'900'000, JobId()}};
+  const Document json = Document::parse(waiting_json(list, answer()));
+  EXPECT_EQ(json["queues_version"], 4);
+  ASSERT_EQ(json["queues"].size(), 1U) << "no job waits in research";
+  const Document& nlp = json["queues"][0];
+  EXPECT_EQ(nlp["queue"], "research/nlp");
+  EXPECT_EQ(nlp["is_leaf"], true);
+  EXPECT_EQ(nlp["pending"], 5);
+  EXPECT_EQ(nlp["over_10_min"], 4);
+  EXPECT_EQ(nlp["over_30_min"], 1);
+  EXPECT_EQ(nlp["longest_wait_ms"], 1'900'000);
+  EXPECT_TRUE(nlp["longest_job_id"].is_null()) << "hidden";
+  EXPECT_FALSE(nlp.contains("tier"));
+  ASSERT_EQ(nlp["waiting_tiers"].size(), 2U);
+  EXPECT_EQ(nlp["waiting_tiers"][0]["tier"], "premium");
+  EXPECT_EQ(nlp["waiting_tiers"][0]["pending"], 2);
+  EXPECT_EQ(nlp["waiting_tiers"][0]["longest_job_id"], 8);
+}
+
+TEST(QueuesJson, AnOlderNodeTellsNoTiers) {
+  const Document nlp = Document::parse(waiting_json(sample_queues(), answer()))["queues"][0];
+  EXPECT_EQ(nlp["pending"], 5);
+  EXPECT_TRUE(nlp["over_10_min"].is_null());
+  EXPECT_TRUE(nlp["waiting_tiers"].is_null());
+  EXPECT_EQ(nlp["longest_wait_ms"], 60'000);
 }
 
 TEST(QueuesJson, NoLimitIsSaid) {
@@ -144,6 +189,16 @@ TEST(QueuesJson, AReasonNamesTheQueueThatIsFull) {
   EXPECT_EQ(json["full_queue"], "research");
   EXPECT_EQ(json["full_text"], "64 GPUs");
   EXPECT_EQ(json["others_wait"], 7);
+  EXPECT_TRUE(json["turn"].is_null());
+  why.turn = {
+      "h100", JobId(3), "max", "queue research has no room", "", {"research", false, 4000, 2, 1000},
+      {}};
+  const Document told = Document::parse(to_json(why, answer()))["turn"];
+  EXPECT_EQ(told["first_job"], 3);
+  EXPECT_EQ(told["rule"], "max");
+  EXPECT_EQ(told["own_side"]["held_thousandths"], 4000);
+  EXPECT_TRUE(told["other_side"].is_null());
+  EXPECT_TRUE(told["next_with"].is_null());
 }
 
 TEST(QueuesJson, ChangesThatWereOnlyListedAreNotMade) {
