@@ -30,6 +30,8 @@ constexpr std::uint32_t kAllGpus = kHosts * 8;
 /// Pending jobs of a deep queue. On a full fleet KeptBytesMax::unfinished_jobs admits some 96,000
 /// beside those that run.
 constexpr std::size_t kDeep = 90'000;
+/// Queues at the top, if users have leaves of their own.
+constexpr std::uint32_t kQueues = 40;
 
 double us_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
@@ -48,11 +50,19 @@ E entry_of(std::string bytes) {
 
 class Core {
  public:
-  Core() : rng_(1) {
+  /// `leaves`: users, each of them in one of kQueues queues; 1: nobody set queues.
+  explicit Core(std::uint32_t leaves) : rng_(1), leaves_(leaves) {
     GrantLoad hosts(kAllGpus);
     for (std::uint32_t host = 0; host < kHosts; ++host) {
       auto fact = entry_of<entry::Register>(*hosts.next_host());
       fact.gpu_type = std::string(1, static_cast<char>('A' + host / kHostsARack % 3));
+      led_.apply(encode(fact));
+    }
+    if (leaves_ > 1) {
+      entry::SetQueues fact;
+      for (std::uint32_t queue = 0; queue < kQueues; ++queue) {
+        fact.tree.nodes.emplace_back().path = "q" + std::to_string(100 + queue);
+      }
       led_.apply(encode(fact));
     }
     led_.lead();
@@ -72,6 +82,11 @@ class Core {
     if (rng_.below(4) != 0) {
       spec.request.gpu_types.emplace_back(1, static_cast<char>('A' + rng_.below(3)));
     }
+    if (leaves_ > 1) {
+      const std::uint64_t user = rng_.below(leaves_);
+      spec.user = "u" + std::to_string(user);
+      spec.queue = "q" + std::to_string(100 + user % kQueues);
+    }
     const std::uint32_t gpus = spec.request.gpus;
     std::string key = plain_.key + std::to_string(submits_);
     const Clock::time_point begin = Clock::now();
@@ -83,19 +98,13 @@ class Core {
   /// Attempts decided since the last call become ready and start.
   void start_all() {
     for (const Token& token : led_.take_decided()) {
-      const Attempt* attempt = led_.state().attempt(token);
-      std::vector<Member> members;
       std::uint32_t gpus = 0;
-      for (const MemberRecord& record : attempt->members) {
-        members.push_back(record.member);
+      for (const MemberRecord& record : led_.state().attempt(token)->members) {
         gpus += static_cast<std::uint32_t>(record.member.gpus.size());
       }
-      for (const Member& member : members) {
-        led_.apply(encode(entry::Ready{token, member.host, member.start, {}}));
-      }
-      led_.settle();
+      led_.start(token);
       used_ += gpus;
-      running_.push_back({token, std::move(members), gpus});
+      running_.push_back({token, gpus});
     }
   }
 
@@ -132,19 +141,10 @@ class Core {
     end_last();
   }
   void end_last() {
-    const Running job = std::move(running_.back());
+    const Running job = running_.back();
     running_.pop_back();
     used_ -= job.gpus;
-    for (const Member& member : job.members) {
-      entry::Finish fact{job.token, member.host, member.start, {}, true};
-      for (std::uint32_t i = 0; i < member.gpus.size(); ++i) {
-        RankResult result;
-        result.rank = member.first_rank + i;
-        fact.results.push_back(result);
-      }
-      led_.apply(encode(fact));
-    }
-    led_.settle();
+    led_.finish(job.token);
   }
 
   double load() const { return static_cast<double>(used_) / kAllGpus; }
@@ -156,20 +156,20 @@ class Core {
  private:
   struct Running {
     Token token;
-    std::vector<Member> members;
     std::uint32_t gpus = 0;
   };
 
   LedCore led_;
   Rng rng_;
+  const std::uint32_t leaves_;
   std::uint64_t submits_ = 0;
   entry::Submit plain_ = entry_of<entry::Submit>(GrantLoad::submit(0));
   std::vector<Running> running_;
   std::uint32_t used_ = 0;
 };
 
-void run(double load, const std::string& name, int jobs) {
-  Core core;
+void run(double load, const std::string& name, int jobs, std::uint32_t leaves) {
+  Core core(leaves);
   while (core.load() < load && core.pending() == 0) {
     core.submit();
     core.start_all();
@@ -223,8 +223,8 @@ void fill(Core& core, std::size_t pending) {
 }
 
 /// On a full fleet with pending jobs: a job of at most 8 GPUs ends, and the queue is tried.
-Depth depth(std::size_t pending, int events) {
-  Core core;
+Depth depth(std::size_t pending, int events, std::uint32_t leaves) {
+  Core core(leaves);
   core.say_little();
   fill(core, pending);
   Depth seen;
@@ -242,18 +242,18 @@ Depth depth(std::size_t pending, int events) {
   return seen;
 }
 
-void run_depth(int events) {
-  const Depth shallow = depth(100, events);
-  const Depth deep = depth(kDeep, events);
-  std::printf("figure depth_attempts_ratio %.2f\n", deep.tried / shallow.tried);
-  std::printf("figure depth_us %.1f us\n", deep.us);
-  std::printf("figure depth_us_ratio %.2f\n", deep.us / shallow.us);
+void run_depth(int events, const char* name, std::uint32_t leaves) {
+  const Depth shallow = depth(100, events, leaves);
+  const Depth deep = depth(kDeep, events, leaves);
+  std::printf("figure depth_attempts_ratio%s %.2f\n", name, deep.tried / shallow.tried);
+  std::printf("figure depth_us%s %.1f us\n", name, deep.us);
+  std::printf("figure depth_us_ratio%s %.2f\n", name, deep.us / shallow.us);
 }
 
 /// An array of a million tasks on a full fleet: the time from the submit until its entry is
 /// applied, and its bytes in log and state before a task of it ran.
 void run_array() {
-  Core core;
+  Core core(1);
   core.say_little();
   fill(core, 100);
   const auto [bytes, us] = core.submit_array(kTasksMax);
@@ -266,9 +266,17 @@ void run_array() {
 
 int main(int argc, char** argv) {
   const int jobs = argc > 1 ? std::atoi(argv[1]) : 30'000;
-  muster::bench::run(0.7, "70", jobs);
-  muster::bench::run(0.95, "95", jobs);
-  muster::bench::run_depth(2'000);
+  if (argc > 2) {
+    const auto leaves = static_cast<std::uint32_t>(std::atoi(argv[2]));
+    const std::string name = "_" + std::to_string(leaves);
+    muster::bench::run(0.7, "70" + name, jobs, leaves);
+    muster::bench::run(0.95, "95" + name, jobs, leaves);
+    muster::bench::run_depth(2'000, name.c_str(), leaves);
+    return 0;
+  }
+  muster::bench::run(0.7, "70", jobs, 1);
+  muster::bench::run(0.95, "95", jobs, 1);
+  muster::bench::run_depth(2'000, "", 1);
   muster::bench::run_array();
   return 0;
 }

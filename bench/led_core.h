@@ -1,7 +1,7 @@
 #pragma once
 // The scheduler's core as a leader has it: its machine, whose entries are encoded, applied and
 // hashed at once, and whose messages are made and dropped. No disk, no peers, no agents; its clock
-// stands still, so there are no limits of changes a second.
+// stands still, so there are no limits of changes a second. Cluster time goes on by tick() alone.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,8 @@ namespace muster::bench {
 
 class LedCore {
  public:
-  LedCore();
+  /// Its limits of changes are as good as none, whatever `config` says.
+  explicit LedCore(scheduler::SchedulerConfig config = {});
 
   /// From here on it leads.
   void lead();
@@ -25,6 +26,12 @@ class LedCore {
   std::vector<std::string> take_proposals();
   /// Steps the leader; settle() applies the entry.
   void submit(std::uint64_t request, std::string key, scheduler::JobSpec spec);
+  /// Cluster time goes on, in steps of at most kTickMax, and the leader places what fits then.
+  void tick(Duration elapsed);
+  /// Each host of a reserved attempt is ready, so that it starts.
+  void start(const Token& token);
+  /// All ranks of a started attempt end well, one host after the other.
+  void finish(const Token& token);
   /// Attempts decided since the last call.
   std::vector<Token> take_decided();
 
@@ -33,6 +40,8 @@ class LedCore {
   std::uint64_t entries() const { return index_.value(); }
 
  private:
+  std::vector<scheduler::Member> members(const Token& token) const;
+
   Instant now_{std::chrono::hours(1)};
   scheduler::Scheduler scheduler_;
   LogIndex index_;

@@ -147,8 +147,7 @@ class SharedFleet {
         submit_jobs();
         start_jobs();
       } while (minute_ == 0 && used_ > std::exchange(used_before_, used_));
-      led_.apply(encode(entry::Tick{std::chrono::minutes(1)}));
-      led_.settle();
+      led_.tick(std::chrono::minutes(1));
       if (minute_ >= kMinutesADay) {
         measure();
       }
@@ -233,16 +232,8 @@ class SharedFleet {
 
   void start_jobs() {
     for (const Token& token : led_.take_decided()) {
-      const Attempt* attempt = led_.state().attempt(token);
-      const Waiting& job = jobs_.at(attempt->job.value());
-      std::vector<Member> members;
-      for (const MemberRecord& record : attempt->members) {
-        members.push_back(record.member);
-      }
-      for (const Member& member : members) {
-        led_.apply(encode(entry::Ready{token, member.host, member.start, {}}));
-      }
-      led_.settle();
+      const Waiting& job = jobs_.at(led_.state().attempt(token)->job.value());
+      led_.start(token);
       waiting_[job.queue][job.type] -= job.gpus;
       used_ += job.gpus;
       // The first ones have run for a while.
@@ -256,22 +247,8 @@ class SharedFleet {
     while (!running_.empty() && running_.top().ends <= minute_) {
       const Token token = running_.top().token;
       running_.pop();
-      const Attempt* attempt = led_.state().attempt(token);
-      const JobId id = attempt->job;
-      std::vector<Member> members;
-      for (const MemberRecord& record : attempt->members) {
-        members.push_back(record.member);
-      }
-      for (const Member& member : members) {
-        entry::Finish fact{token, member.host, member.start, {}, true};
-        for (std::uint32_t i = 0; i < member.gpus.size(); ++i) {
-          RankResult result;
-          result.rank = member.first_rank + i;
-          fact.results.push_back(result);
-        }
-        led_.apply(encode(fact));
-      }
-      led_.settle();
+      const JobId id = led_.state().attempt(token)->job;
+      led_.finish(token);
       const Waiting job = jobs_.at(id.value());
       jobs_.erase(id.value());
       present_[job.queue][job.type] -= job.gpus;

@@ -18,14 +18,30 @@ def placement(jobs=300000):
     run_alone("bench_placement", jobs)
 
 
-def core(jobs=30000):
-    run_alone("bench_core", jobs)
+def core(jobs=30000, leaves=1):
+    """Of several leaves each is a user, in one of 40 queues."""
+    command = [str(cluster.BUILD / "bench" / "bench_core"), str(jobs)]
+    if subprocess.run(command + ([str(leaves)] if leaves > 1 else [])).returncode != 0:
+        raise Broken("bench_core ended with an error")
 
 
 def share(trees=20, seed=1):
     command = [str(cluster.BUILD / "bench" / "bench_share_trees"), str(trees), str(seed)]
     if subprocess.run(command).returncode != 0:
         raise Broken("bench_share_trees ended with an error")
+
+
+def gangs(days=20, seed=1, hosts=1024, gang_weight=50):
+    command = [str(cluster.BUILD / "bench" / "bench_gangs"), str(days), str(seed), str(hosts),
+               str(gang_weight)]
+    if subprocess.run(command).returncode != 0:
+        raise Broken("bench_gangs ended with an error")
+
+
+def order(states=10000, seed=1):
+    command = [str(cluster.BUILD / "bench" / "bench_order"), str(states), str(seed)]
+    if subprocess.run(command).returncode != 0:
+        raise Broken("the order of a state, or what why says about it, is wrong")
 
 
 def gate(questions=1000000):

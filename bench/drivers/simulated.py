@@ -1,4 +1,4 @@
-"""Benches in virtual time: the simulator's speed, and the planted bugs its checkers must find."""
+"""Benches in virtual time: the simulator's speed, swarms, planted bugs that its checkers find."""
 
 import re
 import subprocess
@@ -31,6 +31,31 @@ def access(first=1, last=10):
 
 def proofs(first=1, last=10_000):
     simulated_figures("swarm", profile="traitor", hosts=5, seconds=30, seeds=f"{first}..{last}")
+
+
+def unstarted(schedules=10_000, seed=1, chunk=100):
+    """Floods in every tier: jobs that never had their turn, over so many schedules."""
+    done, waiting, broken = 0, 0, 0
+    while done < schedules:
+        last = min(done + chunk, schedules)
+        run = subprocess.run(
+            [str(SIM_TESTS / "muster_sim"), "swarm", "--profile", "queues", "--hosts", "5",
+             "--seconds", "30", "--seeds", f"{seed + done}..{seed + last - 1}"],
+            capture_output=True, text=True)
+        counts = dict(re.findall(r"^figure (\w+) (\d+) count$", run.stdout, re.MULTILINE))
+        if "unstarted" not in counts:
+            raise Broken(f"seeds {seed + done} to {seed + last - 1}: {run.stderr[-500:]}")
+        if run.returncode != 0:
+            print("\n".join(line for line in run.stdout.splitlines() if line.startswith("# seed")
+                            or line.startswith("# replay")), flush=True)
+        done = last
+        waiting += int(counts["unstarted"])
+        broken += int(counts["swarm_violations"]) + int(counts["swarm_hash_mismatches"])
+    figure("unstarted", waiting, "count")
+    figure("unstarted_schedules", done, "count")
+    figure("unstarted_violations", broken, "count")
+    if broken != 0:
+        raise Broken("a property broke")
 
 
 def mutants():

@@ -18,7 +18,7 @@ AT_ONCE = 4
 #: Until its faults begin; and of those that end by themselves, for they tell at their end.
 SLICE_S = {"chaos": 20, "ranks_as_person": 60, "crowd": 60, "audit": 60,
            "clean": 60, "masked": 60, "devices": 60, "limits": 60, "escapes": 60, "probers": 60,
-           "launch_rooms": 60}
+           "launch_rooms": 60, "burst": 60}
 SLICE_ELSE_S = 6
 LIMIT_S = 120  #: Of what does not end by itself.
 TOLD_MAX = 4000  #: Letters of its last words.
@@ -35,8 +35,12 @@ SMALLER = {"restart": ["--jobs", "2000"], "account": ["--agents", "5"],
            "masked": ["--trials", "3"],
            "devices": ["--grants", "200"], "limits": ["--grants", "10"],
            "launch_rooms": ["--grants", "20", "--runs", "3"],
-           "share": ["--trees", "1"],
+           "share": ["--trees", "1"], "order": ["--states", "300"],
+           "burst": ["--quiet", "2", "--burst", "5", "--clients", "10"],
+           "gangs": ["--days", "2", "--hosts", "128"],
            "probers": ["--trials", "8", "--watched", "2"]}
+#: Figures that have to be 0 in a slice, too.
+ZERO = {"burst": ("burst_lost", "burst_unexplained")}
 LEFT_OUT = {"same_behaviour": "builds another commit", "versus_serf": "needs serf",
             "vm_limits": "downloads a kernel, and boots it for minutes where it is emulated"}
 
@@ -77,7 +81,12 @@ def play(number, runner, name, is_real):
     finally:
         with contextlib.suppress(ProcessLookupError):  # A bench's helpers may outlive its slice.
             os.killpg(process.pid, signal.SIGKILL)
-    return "" if process.returncode == 0 else f"exit {process.returncode}: {out[-600:]}"
+    if process.returncode != 0:
+        return f"exit {process.returncode}: {out[-600:]}"
+    figures = [line.split() for line in out.splitlines() if line.startswith("figure ")]
+    wrong = [figure for _, figure, value, *_ in figures
+             if figure in ZERO.get(name, ()) and float(value) != 0]
+    return f"not 0: {' '.join(wrong)}: {out[-600:]}" if wrong else ""
 
 
 def main():
