@@ -10,6 +10,7 @@
 #include "agent/api/quorum.h"
 #include "agent/api/request.h"
 #include "tests/sim/log_checkers.h"
+#include "tests/sim/share_checkers.h"
 
 namespace muster::sim {
 namespace {
@@ -61,6 +62,7 @@ Checkers LostQuorum::add_checkers(World& world) {
   world.add_checker(std::make_unique<GangAllOrNothing>());
   world.add_checker(std::make_unique<GenerationsRise>());
   world.add_checker(std::make_unique<RowsConverge>());
+  world.add_checker(std::make_unique<HeldIsSum>());
   world.add_checker(std::make_unique<EndsInOneQuorum>());
   return checkers;
 }

@@ -12,7 +12,18 @@
 
 namespace muster::sim {
 
-void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote, std::size_t jobs) {
+/// Once the first quorum stands.
+constexpr Duration kFirstTree = std::chrono::seconds(4);
+
+void Operators::plan(Instant quiet_at, SubmitsKept& submits) {
+  if (has_floods_) {
+    world_.at(Instant() + kFirstTree, [this] { queue_owners_.change(); });
+    floods_.plan(quiet_at, submits);
+  }
+}
+
+void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote,
+                    SubmitsKept& submits) {
   if (fault == Fault::kForged) {
     traitor_.forge();
   } else if (fault == Fault::kProofForged) {
@@ -20,7 +31,11 @@ void Operators::act(Fault fault, std::uint32_t host, std::uint32_t without_vote,
   } else if (fault == Fault::kDrained) {
     rng_.chance(500'000) ? drain(host) : mask(host);
   } else if (fault == Fault::kReordered) {
-    has_queues_&& rng_.chance(700'000) ? queue_owners_.change() : reorder(jobs);
+    has_queues_&& rng_.chance(700'000) ? queue_owners_.change() : reorder(submits.size());
+  } else if (fault == Fault::kFlooded) {
+    floods_.flood(submits);
+  } else if (fault == Fault::kEdited) {
+    queue_owners_.edit();
   } else if (fault == Fault::kWordWrong) {
     say_processes_gone(host);
   } else {

@@ -295,13 +295,47 @@ constexpr SwarmProfile dirty_gpus() {
   return profile;
 }
 
-constexpr std::array<SwarmProfile, 21> kProfiles = {
-    SwarmProfile(), cancel_races(), silent_and_back(), late_stops(),
-    repeats(),      old_disks(),    zombie_leaders(),  leavers_and_keepers(),
-    operators(),    very_late(),    fresh_leaders(),   electorates(),
-    brief(),        lying_disks(),  lost_majorities(), recoveries(),
-    drains(),       traitor(),      full_disks(),      row_forger(),
-    dirty_gpus(),
+/// Floods in every tier and queue, gangs among them, under trees that change: everybody has a turn.
+constexpr SwarmProfile queues() {
+  SwarmProfile profile;
+  profile.name = "queues";
+  profile.weights = FaultWeights()
+                        .with(2, {kAgentKilled, kLeaderKilled})
+                        .with(1, {kPowerLost, kSlowDisk, kSupervisorKilled, kCancelled, kIsolated,
+                                  kSuspended, kResumed, kRequeued, kFlooded});
+  profile.weights.with(4, {kReordered, kEdited});
+  profile.first_fault = 6s;
+  profile.between_faults_min = 200ms;
+  profile.between_faults_max = 4s;
+  profile.isolated_max = 8s;
+  profile.between_jobs_max = 4s;
+  profile.gpus_max = 16;
+  profile.requests = 50'000;
+  profile.run_ms_max = 6'000;
+  profile.hold_max = 25s;
+  profile.priorities = 3;
+  profile.queues = 700'000;
+  profile.repeat = 50'000;
+  profile.drain_max = 2min;
+  return profile;
+}
+
+/// Recoveries under trees that change, and jobs that are edited and then adopted.
+constexpr SwarmProfile queue_recoveries() {
+  SwarmProfile profile = recoveries();
+  profile.name = "queue_recoveries";
+  profile.weights.with(2, {kReordered, kEdited});
+  profile.queues = 600'000;
+  return profile;
+}
+
+constexpr std::array<SwarmProfile, 23> kProfiles = {
+    SwarmProfile(), cancel_races(), silent_and_back(),  late_stops(),
+    repeats(),      old_disks(),    zombie_leaders(),   leavers_and_keepers(),
+    operators(),    very_late(),    fresh_leaders(),    electorates(),
+    brief(),        lying_disks(),  lost_majorities(),  recoveries(),
+    drains(),       traitor(),      full_disks(),       row_forger(),
+    dirty_gpus(),   queues(),       queue_recoveries(),
 };
 
 constexpr bool is_every_fault_in_some() {

@@ -57,8 +57,10 @@ enum class Fault : std::uint8_t {
   /// that it was moved; where others lead before that, a voter takes a new seat.
   kMoved,
   kProofForged,  ///< Persons sign orders and use access tokens, and a member lies about them.
+  kFlooded,      ///< Very many small jobs at once, in one tier or in one queue.
+  kEdited,       ///< A job gets another queue, tier, priority or time limit.
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kProofForged) + 1;
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kEdited) + 1;
 
 /// The share that each fault has of all faults. 0, as at first: it never comes.
 class FaultWeights {

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "agent/api/jobs.h"
 #include "agent/api/payload.h"
 #include "agent/api/queues.h"
 #include "agent/api/request.h"
 #include "scheduler/state/queue_book.h"
+#include "tests/sim/queue_trees.h"
 
 namespace muster::sim {
 namespace {
@@ -58,15 +60,54 @@ void QueueOwners::change() {
   const std::uint32_t leader = world_.leader();
   if (leader < world_.size()) {
     ++counts_["queues_set"];
-    say(world_.node(leader).seat().state().queues(), some_tree(), false);
+    say(world_.node(leader).seat().state().queues(), is_wide_ ? some_wide_tree(rng_) : some_tree(),
+        false);
   }
 }
 
 void QueueOwners::set_last(std::uint32_t leader) {
   const QueueBook& known = world_.node(leader).seat().state().queues();
-  if (!known.is_set() || known.tree() != last_tree()) {
-    say(known, last_tree(), true);
+  QueueTree last = is_wide_ ? last_wide_tree() : last_tree();
+  if (!known.is_set() || known.tree() != last) {
+    say(known, std::move(last), true);
   }
+}
+
+void QueueOwners::edit() {
+  const std::uint32_t leader = world_.leader();
+  std::vector<JobId> jobs;
+  if (leader < world_.size()) {
+    for (const auto& [id, job] : world_.node(leader).seat().state().jobs()) {
+      // A large one might come to a queue whose last max keeps it out for ever.
+      if (!job.has_ended() && job.spec.request.gpus <= kWideGpusMax) {
+        jobs.push_back(id);
+      }
+    }
+  }
+  if (jobs.empty()) {
+    return;
+  }
+  ++counts_["edited"];
+  agent::EditArgs arguments;
+  arguments.job = jobs[rng_.below(jobs.size())];
+  arguments.keeps_priority = !rng_.chance(300'000);
+  arguments.priority = static_cast<std::int64_t>(rng_.below(3));
+  if (rng_.chance(500'000)) {
+    arguments.queue =
+        is_wide_ ? kWideLeaves[rng_.below(kWideLeaves.size())] : kNamed[rng_.below(kNamed.size())];
+  }
+  if (rng_.chance(400'000)) {
+    arguments.tier = static_cast<scheduler::Tier>(
+        rng_.below(static_cast<std::uint64_t>(scheduler::kTierLast) + 1));
+  }
+  if (rng_.chance(400'000)) {
+    arguments.time_limit_ms = 3'000 + rng_.below(10'000);
+    arguments.adds_time = rng_.chance(300'000);
+  }
+  agent::Request request;
+  request.verb = agent::Verb::kEdit;
+  request.arguments = agent::encode_payload(arguments);
+  world_.ask(static_cast<std::uint32_t>(rng_.below(world_.size())), std::move(request));
 }
 
 void QueueOwners::say(const QueueBook& before, QueueTree tree, bool is_right) {

@@ -161,7 +161,9 @@ void QueueMaxHolds::judge(World& world, std::uint32_t host, const scheduler::Sta
 }
 
 void HeldIsSum::on_event(World& world, std::uint32_t host, const Event& event) {
-  if ((event.name != "job_ended" && event.name != "queues_changed") || !world.is_running(host)) {
+  const bool is_looked_at = event.name == "job_ended" || event.name == "queues_changed" ||
+                            event.name == "host_expired" || event.name == "attempt_adopted";
+  if (!is_looked_at || !world.is_running(host)) {
     return;
   }
   const std::pair step{host, world.steps()};

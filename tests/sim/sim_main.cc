@@ -22,6 +22,7 @@
 #include "tests/sim/history.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/lone_agent.h"
+#include "tests/sim/order_checkers.h"
 #include "tests/sim/races.h"
 #include "tests/sim/reset_trial.h"
 #include "tests/sim/revocation.h"
@@ -122,6 +123,7 @@ SwarmOptions options_of(const Arguments& arguments, std::uint64_t seed) {
 struct Totals {
   std::uint64_t violations = 0;
   std::uint64_t proofs_forged = 0;
+  std::uint64_t unstarted = 0;  ///< Jobs.
   std::uint64_t mismatches = 0;
   std::uint64_t launches = 0;
   std::uint64_t jobs = 0;
@@ -143,9 +145,13 @@ bool judge(const SwarmResult& result, Totals& totals) {
   totals.disks.unknown += result.disks.unknown;
   totals.disks.unheard += result.disks.unheard;
   totals.disks.majorities += result.disks.majorities;
-  totals.proofs_forged += static_cast<std::uint64_t>(std::count_if(
-      result.violations.begin(), result.violations.end(),
-      [](const auto& each) { return each.checker == muster::sim::NoProofIsForged::kName; }));
+  const auto count = [&result](std::string_view checker) {
+    return static_cast<std::uint64_t>(
+        std::count_if(result.violations.begin(), result.violations.end(),
+                      [checker](const auto& each) { return each.checker == checker; }));
+  };
+  totals.proofs_forged += count(muster::sim::NoProofIsForged::kName);
+  totals.unstarted += count(muster::sim::StartsInTime::kName);
   const std::uint64_t broken = result.violations.empty() ? 0 : 1;
   if (result.disks.majorities > 0) {
     ++totals.majority_schedules;
@@ -235,6 +241,9 @@ int swarm(const Arguments& arguments) {
   if (arguments.profile->weights.has(muster::sim::Fault::kProofForged)) {
     std::printf("figure proofs_forged %llu count\n",
                 static_cast<unsigned long long>(totals.proofs_forged));
+  }
+  if (arguments.profile->weights.has(muster::sim::Fault::kFlooded)) {
+    std::printf("figure unstarted %llu count\n", static_cast<unsigned long long>(totals.unstarted));
   }
   for (const std::string_view edge : totals.edges.unreached()) {
     std::printf("# edge never reached: %.*s\n", static_cast<int>(edge.size()), edge.data());

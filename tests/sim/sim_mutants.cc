@@ -50,6 +50,7 @@ std::string_view likely_profile(SchedulerMutant mutant) {
       return "zombie_leaders";
     case SchedulerMutant::kReuseBeforeExpire:
     case SchedulerMutant::kExpireWithoutItsCondemn:
+    case SchedulerMutant::kHeldAfterExpire:
       return "silent_and_back";
     case SchedulerMutant::kRequeueOnSilence:
       return "late_stops";
@@ -73,6 +74,20 @@ std::string_view likely_profile(SchedulerMutant mutant) {
       return "drains";
     case SchedulerMutant::kDirtyOffered:
       return "dirty_gpus";
+    case SchedulerMutant::kAdoptedHeldTwice:
+      return "queue_recoveries";
+    case SchedulerMutant::kMaxOfLeavesOnly:
+    case SchedulerMutant::kWeightIgnored:
+    case SchedulerMutant::kCreditUnbounded:
+    case SchedulerMutant::kDecayTwice:
+    case SchedulerMutant::kGuaranteeOfLeavesOnly:
+    case SchedulerMutant::kTierIgnored:
+    case SchedulerMutant::kMovedShareStays:
+    case SchedulerMutant::kFailedDecideCharged:
+    case SchedulerMutant::kBlockedNeverWoken:
+    case SchedulerMutant::kPlanIgnored:
+    case SchedulerMutant::kPlanBySubmit:
+      return "queues";
     case SchedulerMutant::kNone:
     case SchedulerMutant::kDoubleRequeue:
     case SchedulerMutant::kEqualToken:

@@ -11,8 +11,9 @@
 #include "tests/sim/checkers.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/lost_quorum.h"
-#include "tests/sim/mixed_requests.h"
 #include "tests/sim/operators.h"
+#include "tests/sim/order_checkers.h"
+#include "tests/sim/swarm_jobs.h"
 
 namespace muster::sim {
 namespace {
@@ -43,6 +44,9 @@ class Swarm {
         LostQuorum::is_in(profile_) ? LostQuorum::add_checkers(world_) : add_checkers(world_);
     submits_ = checkers.submits == nullptr ? &submits_tried_ : checkers.submits;
     gpus_ = checkers.gpus;
+    if (Operators::flood(profile_)) {
+      add_order_checkers(world_);
+    }
     if (options_.faults && LostQuorum::is_in(profile_)) {
       lost_quorum_.listen();
     }
@@ -57,6 +61,7 @@ class Swarm {
   SwarmResult run() {
     const Instant quiet_at = Instant() + length_ - options_.quiet;
     plan_jobs(quiet_at);
+    operators_.plan(quiet_at, *submits_);
     if (options_.faults) {
       plan_faults(quiet_at);
       disks_.plan_images(quiet_at);
@@ -64,7 +69,8 @@ class Swarm {
     world_.at(quiet_at, [this] { stop_faults(); });
     world_.run_until(Instant() + length_);
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
-    const Duration drain_max = is_lost ? kDrainOfLost : profile_.drain_max;
+    const Duration bound = Operators::flood(profile_) ? StartsInTime::bound(world_) : Duration(0);
+    const Duration drain_max = is_lost ? kDrainOfLost : std::max(profile_.drain_max, bound);
     // A host that stands still when the faults stop goes on when its time has come; an agent that
     // gave its seat up is off for a moment, and then has much to hear.
     const auto is_quiet = [this] { return world_.are_all_awake() && is_drained(); };
@@ -135,39 +141,7 @@ class Swarm {
     }
   }
 
-  scheduler::JobSpec some_job() {
-    static constexpr std::uint32_t kSizes[] = {1, 1, 2, 4, 8, 8, 16, 16, 24, 32};
-    scheduler::JobSpec spec;
-    spec.name = "swarm";
-    spec.request.gpus = std::min(
-        {kSizes[rng_.below(std::size(kSizes))], options_.hosts * 8 / 2, profile_.gpus_max});
-    const auto run_ms = static_cast<std::uint64_t>(profile_.run_ms_max - profile_.run_ms_min);
-    const std::int64_t run = profile_.run_ms_min + static_cast<std::int64_t>(rng_.below(run_ms));
-    spec.command.argv = {"sim", "run_ms=" + std::to_string(run)};
-    spec.retry.retries = static_cast<std::uint32_t>(rng_.below(3));
-    spec.limits.hold = rng_.between(profile_.hold_min, profile_.hold_max);
-    spec.limits.grace = seconds(1, 5);
-    spec.limits.patience = seconds(1, 5);
-    spec.retry.on_lost_host =
-        rng_.chance(200'000) ? scheduler::OnLostHost::kWait : scheduler::OnLostHost::kRequeue;
-    if (profile_.priorities > 1) {
-      spec.priority = static_cast<std::int32_t>(rng_.below(profile_.priorities));
-    }
-    spec.limits.keep_when_isolated = profile_.keep > 0 && rng_.chance(profile_.keep);
-    const std::uint64_t kind = rng_.below(10);
-    if (kind == 0) {
-      spec.command.argv.push_back("fail_rank=" + std::to_string(rng_.below(spec.request.gpus)));
-    } else if (kind == 1) {
-      spec.command.argv.push_back("ignore_term=1");
-    } else if (kind == 2) {
-      spec.command.argv.push_back("exit_on_term=0");
-    } else if (kind == 3) {
-      spec.limits.time_limit = seconds(5, 20);
-    }
-    ask_for_more(spec, requests_, profile_.requests);
-    ask_for_queue(spec, requests_, profile_.queues);
-    return spec;
-  }
+  scheduler::JobSpec some_job() { return sim::some_job(profile_, options_.hosts, rng_, requests_); }
 
   void plan_faults(Instant end) {
     for (Instant when = Instant() + profile_.first_fault; when < end;
@@ -182,15 +156,13 @@ class Swarm {
     const std::uint32_t host = rng_.chance(300'000) ? some_voter() : some_host();
     switch (const Fault kind = some_kind()) {
       case Fault::kAgentKilled:
-        return kill_agent(host);
       case Fault::kPowerLost:
-        return power_loss(host);
+        return kind == Fault::kPowerLost ? power_loss(host) : kill_agent(host);
       case Fault::kFrozen:
         return freeze(host);
       case Fault::kSplit:
-        return split();
       case Fault::kOneWay:
-        return one_way(host);
+        return kind == Fault::kSplit ? split() : one_way(host);
       case Fault::kBadNetwork:
         return bad_network();
       case Fault::kSlowDisk:
@@ -245,7 +217,9 @@ class Swarm {
       case Fault::kHostRemoved:
       case Fault::kForged:
       case Fault::kProofForged:
-        return operators_.act(kind, host, some_host_without_vote(), submits_->size());
+      case Fault::kFlooded:
+      case Fault::kEdited:
+        return operators_.act(kind, host, some_host_without_vote(), *submits_);
     }
   }
 
