@@ -313,11 +313,11 @@ class WhyCheck {
         pools_(pools_of(state)) {
     for (const std::string& pool : pools_) {
       const OrderOracle oracle(state, pool);
-      if (oracle.could_hold(job_)) {
-        holding_.push_back(pool);
-      }
-      fits_ = fits_ || oracle.fits(job_);
+      holding_.insert(holding_.end(), oracle.could_hold(job_) ? 1 : 0, pool);
+      allowed_.insert(allowed_.end(), oracle.takes(job_, false) ? 1 : 0, pool);
     }
+    allowed_ = allowed_.empty() ? pools_ : allowed_;
+    fits_ = fits_after({});
   }
 
   /// "" = all of it is right.
@@ -399,6 +399,12 @@ class WhyCheck {
     return "";
   }
 
+  bool fits_after(const std::set<JobId>& ended) const {
+    return std::any_of(allowed_.begin(), allowed_.end(), [&](const std::string& pool) {
+      return OrderOracle(state_, pool).fits(job_, ended);
+    });
+  }
+
   /// The fewest jobs whose end makes it fit; 0: it fits, or no end is enough.
   std::size_t fewest_ends(const std::vector<JobId>& running) const {
     std::size_t fewest = 0;
@@ -413,10 +419,7 @@ class WhyCheck {
           ended.insert(running[i]);
         }
       }
-      const bool fits = std::any_of(pools_.begin(), pools_.end(), [&](const std::string& pool) {
-        return OrderOracle(state_, pool).fits(job_, ended);
-      });
-      fewest = fits ? size : fewest;
+      fewest = fits_after(ended) ? size : fewest;
     }
     return fewest;
   }
@@ -504,6 +507,7 @@ class WhyCheck {
   const Why why_;
   const std::vector<std::string> pools_;
   std::vector<std::string> holding_;  ///< That could hold it.
+  std::vector<std::string> allowed_;  ///< Pools that its queues let it have; else all.
   bool fits_ = false;
 };
 

@@ -11,7 +11,7 @@ import time
 import cluster
 from audit import AuditLab
 from cluster import BASE_PORT, Broken, figure, quantile
-from lab import Lab
+from lab import Lab, wait_for
 
 BURST = cluster.BUILD / "bench" / "bench_burst"
 HOSTS = "abcde"
@@ -27,6 +27,7 @@ LAST_ANSWERS_S = 30
 SETTLED_MS = 1000
 #: A rate of a shorter time says nothing.
 RATE_S = 3
+NO_QUORUM = "no quorum is reachable"  #: No limit refused it: its agent heard no leader.
 TOLD = 5  #: Refusals without a time, in words.
 
 
@@ -108,7 +109,9 @@ def prepare(lab):
     """No host takes a job, and the queues are there."""
     leader = lab[cluster.settle(lab)]
     for host in HOSTS:
-        order(leader, "hosts", "drain", host)
+        # A host that has not registered yet is not known to the quorum.
+        wait_for(f"host {host} is drained",
+                 lambda host=host: leader.cli("hosts", "drain", host)[0] == 0, 10)
     path = lab.directory / "queues.toml"
     path.write_text("".join(f'[queue."{queue}"]\nweight = {1 + number}\n'
                             for number, queue in enumerate(QUEUES)))
@@ -158,15 +161,17 @@ def waits_of(clients):
 
 
 def tell_refused(clients, what):
-    """The refusals without a time to repeat them."""
+    """The refusals without a time to repeat them, and those for want of a quorum."""
     refused = [(after, text) for client in clients for _, after, text in client.refused]
-    unexplained = [text for after, text in refused if after == 0]
+    no_quorum = sum(text.startswith(NO_QUORUM) for _, text in refused)
+    unexplained = [text for after, text in refused
+                   if after == 0 and not text.startswith(NO_QUORUM)]
     for text in sorted(set(unexplained))[:TOLD]:
         print(f"# {what}: {unexplained.count(text)} times refused without a time: {text}",
               flush=True)
     print(f"# {what}: {sum(len(client.accepted) for client in clients)} accepted, "
           f"{len(refused)} refused, {sum(client.unknown for client in clients)} unknown", flush=True)
-    return len(unexplained)
+    return len(unexplained), no_quorum
 
 
 def burst(quiet=30, burst=60, clients=50):
@@ -186,7 +191,8 @@ def burst(quiet=30, burst=60, clients=50):
         honest = QUIET_PACE / (len(QUEUES) - 1)
         meanwhile = logins.play(burst, lambda queue: TIMES * PACE if queue == GREEDY else honest)
         end_ms = max((sent for client in meanwhile for sent, _, _ in client.accepted), default=0.0)
-        unexplained = tell_refused(before, "quiet") + tell_refused(meanwhile, "burst")
+        unexplained, no_quorum = map(sum, zip(tell_refused(before, "quiet"),
+                                              tell_refused(meanwhile, "burst")))
         lost = lost_of(before + meanwhile, jobs_of(lab))
         if len(lab.live()) != len(HOSTS):
             raise Broken("an agent ended")
@@ -199,6 +205,7 @@ def burst(quiet=30, burst=60, clients=50):
         print("# the burst allowance was not used long enough before the end", flush=True)
     figure("burst_lost", lost, "count")
     figure("burst_unexplained", unexplained, "count")
+    figure("burst_no_quorum", no_quorum, "count")
     figure("burst_over", over or 0.0, "1/s")
     figure("burst_accepted", sum(len(client.accepted) for client in greedy), "count")
     figure("burst_quiet_p99", quantile(calm, 0.99), "ms")

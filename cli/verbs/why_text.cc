@@ -106,13 +106,10 @@ std::string queue_lines(const agent::WhyInfo& why) {
   return text;
 }
 
-/// The start of the first job, if it does not fit.
+/// The start of the first job, if it does not fit and time limits say when it will.
 std::string plan_text(const agent::WhyInfo& why) {
-  if (why.turn.rule != "next" || (why.turn.starts_in_ms == 0 && why.lacking == 0)) {
-    return "";
-  }
   if (why.turn.starts_in_ms == 0) {
-    return "planned  no start is known: what it needs may be held without a time limit\n";
+    return "";
   }
   const auto left = std::chrono::milliseconds(why.turn.starts_in_ms);
   return "planned  in at most about " + format_duration(left) + ", on " +
