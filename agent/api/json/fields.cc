@@ -283,9 +283,9 @@ constexpr std::array<JsonField, 354> kFields = {{
     {"over_30_min", "integer",
      "Jobs and tasks that have waited over 30 minutes since their submit; null: not known."},
     {"owed_job_id", "integer or string",
-     "Next job of the queue in the pool that waits though the queue is owed; null: there is none, "
-     "or "
-     "it is hidden."},
+     "Next job of the queue in the pool that waits though the queue is owed; null: no job, or it "
+     "is "
+     "hidden."},
     {"owed_wait_ms", "ms",
      "Wait of that job, from 10 minutes on; null: no such job waits so long."},
     {"own_side", "object",
