@@ -158,8 +158,34 @@ def a_queue_goes_with_its_jobs_moved(agents):
     call(agent, "cancel", held)
 
 
+def short_jobs_pass_a_gang(agents):
+    """A gang over all hosts waits for a job with a time limit, and `why` says until when at most. A
+    short job behind it starts before it, a long one does not, and the gang starts when it fits."""
+    agent = agents["b"]
+
+    def state_of(number):
+        return job(agent, number)["state"]
+
+    filler = submit(agent, "--gpus", "16", "--time-limit", "3m", "--queue", "rich", "--",
+                    "sleep", "30")
+    wait_for("the filler", lambda: state_of(filler) == "running", 30)
+    gang = submit(agent, "--gpus", "24", "--time-limit", "5m", "--queue", "rich", "--",
+                  "sleep", "1000")
+    long_one = submit(agent, "--gpus", "2", "--time-limit", "2h", "--queue", "rich", "--",
+                      "sleep", "1000")
+    short_one = submit(agent, "--gpus", "2", "--time-limit", "1m", "--queue", "rich", "--",
+                       "sleep", "2")
+    wait_for("why to say when", lambda: "planned  in at most about" in call(agent, "why", gang), 10)
+    wait_for("the short one", lambda: state_of(short_one) == "completed", 28)
+    expect("gang and long one", [state_of(gang), state_of(long_one)], ["queued", "queued"])
+    wait_for("the gang", lambda: state_of(gang) == "running", 40)
+    expect("the long one", state_of(long_one), "queued")
+    call(agent, "cancel", gang, long_one, "--yes")
+
+
 CASES = [a_file_is_imported, bad_input_is_named, the_poor_overtakes_the_rich,
-         a_queue_at_its_max_waits, limits_have_defaults, a_queue_goes_with_its_jobs_moved]
+         a_queue_at_its_max_waits, limits_have_defaults, short_jobs_pass_a_gang,
+         a_queue_goes_with_its_jobs_moved]
 
 
 def main():
