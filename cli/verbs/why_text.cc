@@ -112,7 +112,7 @@ std::string plan_text(const agent::WhyInfo& why) {
     return "";
   }
   const auto left = std::chrono::milliseconds(why.turn.starts_in_ms);
-  return "planned  in at most about " + format_duration(left) + ", on " +
+  return "planned  in at most about " + format_after(left) + ", on " +
          std::to_string(why.turn.planned_hosts) +
          (why.turn.planned_hosts == 1 ? " host" : " hosts") +
          ": by the time limits of what runs there\n";
