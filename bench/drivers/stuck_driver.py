@@ -30,10 +30,11 @@ class Ranks:
         self.touched = set()
 
     def start(self, gpus):
-        answer = self.agent.ask("submit", "--gpus", str(gpus), "--isolation", f"{HOLD_S}s", "--",
-                                "sleep", "100000")
-        if answer is None:
-            raise Broken("a submit failed")
+        # The quorum knows the GPUs a moment after their host does.
+        answer = wait_for(f"a submit of {gpus} GPUs",
+                          lambda: self.agent.ask("submit", "--gpus", str(gpus), "--isolation",
+                                                 f"{HOLD_S}s", "--", "sleep", "100000"),
+                          PATIENCE_S)
         number = str(answer["job_id"])
         wait_for(f"the ranks of job {number}",
                  lambda: len(self.agent.ranks_of(number)) == gpus, PATIENCE_S)
