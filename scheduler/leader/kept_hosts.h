@@ -28,8 +28,8 @@ namespace muster::scheduler {
 inline constexpr Duration kStuckPatience = std::chrono::seconds(10);
 /// Cluster time after which a plan is worked out again on its hosts.
 inline constexpr Duration kPlanRenewal = std::chrono::seconds(30);
-/// Cluster time after which better hosts are looked for. All hosts are looked at then, which takes
-/// tens of milliseconds with 100,000 GPUs.
+/// Cluster time after which better hosts are looked for, among all: O(hosts * attempts of a host).
+/// Its time with 100,000 GPUs is not measured.
 inline constexpr Duration kPlanSearch = std::chrono::minutes(5);
 /// Other hosts are taken only if the job is expected to start earlier by so much at least.
 inline constexpr Duration kPlanGain = std::chrono::minutes(5);

@@ -83,7 +83,7 @@ struct Why {
   Turn turn{};                  ///< Which job starts before it in its pool, and why.
   std::vector<Holder> holders;  ///< By GPUs held, most first.
   /// The smallest set of jobs whose end would make it fit (what_if.h). Empty if it fits now or if
-  /// no end of jobs is enough. Each pool is strict: the job then starts only if it is first there,
+  /// no end of jobs is enough. It then starts if it is first in its pool,
   /// as Turn::is_next_then says.
   std::vector<JobId> smallest_end;
   /// The largest gang of its shape that would fit now; 0 = not even one unit fits.
