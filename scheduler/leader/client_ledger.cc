@@ -7,8 +7,10 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "gossip/base/check.h"
+#include "scheduler/protocol/codec.h"
 #include "scheduler/why/impossible.h"
 
 namespace muster::scheduler {
@@ -40,8 +42,8 @@ bool was_edited(const State& state, JobId job) {
   });
 }
 
-/// For people: the first difference between two jobs, apart from queue, tier and time limit; "" if
-/// they are the same. The log fills in a team that the client leaves out.
+/// For people: the first difference between two jobs, apart from queue, tier, time limit and
+/// conditions; "" if they are the same. The log fills in a team that the client leaves out.
 std::string what_differs(const JobSpec& one, JobSpec other) {
   if (one.user != other.user) {
     return "another user";
@@ -64,7 +66,54 @@ std::string what_differs(const JobSpec& one, JobSpec other) {
   other.queue = one.queue;
   other.tier = one.tier;
   other.limits.time_limit = one.limits.time_limit;
+  other.eligibility = one.eligibility;
   return one == other ? "" : "other options";
+}
+
+std::vector<Dependency> asked_of(const JobWait& wait) {
+  std::vector<Dependency> asked;
+  for (const JobWait::Item& each : wait.after) {
+    asked.push_back(each.asked);
+  }
+  return asked;
+}
+
+/// For people, as above. Times do not count: a repeat says other spans for the same wall clock.
+std::string what_differs_of_conditions(const std::vector<Dependency>& one,
+                                       const std::vector<Dependency>& other) {
+  const bool are_same =
+      one.size() == other.size() && std::is_permutation(one.begin(), one.end(), other.begin());
+  return are_same ? "" : "other conditions of its begin";
+}
+
+/// Adds the same to both, that they stay in order: at most what keeps them in range. One that is 0
+/// stays so.
+void extend(Duration& begin, Duration& deadline, Duration by) {
+  const Duration room = kSpanMax - std::max(begin, deadline);
+  by = std::min(by, std::max(room, Duration::zero()));
+  for (Duration* span : {&begin, &deadline}) {
+    *span += *span > Duration::zero() ? by : Duration::zero();
+  }
+}
+
+/// For an entry that is proposed next: its times count from now.
+void count_from_now(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                    Eligibility& asked) {
+  if (asked.begin != Duration::zero() || asked.deadline != Duration::zero()) {
+    extend(asked.begin, asked.deadline, clock.catch_up(step, proposals));
+  }
+}
+
+/// As above.
+void count_from_now(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                    entry::Edit& edit) {
+  if (edit.changes_times()) {
+    Duration no_begin{0};
+    Duration no_deadline{0};
+    extend(edit.begin.has_value() ? *edit.begin : no_begin,
+           edit.deadline.has_value() ? *edit.deadline : no_deadline,
+           clock.catch_up(step, proposals));
+  }
 }
 
 /// Below the size of an entry that Raft drops, which no client would hear of.
@@ -125,7 +174,11 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
   const TaskArray* array = known.has_value() ? state.array(*known) : nullptr;
   if (job != nullptr || array != nullptr) {
     const JobSpec& one = job != nullptr ? job->spec : array->spec;
+    const JobWait& wait = job != nullptr ? job->life.wait : array->wait;
     differs = what_differs(one, spec);
+    if (differs.empty()) {
+      differs = what_differs_of_conditions(asked_of(wait), spec.eligibility.after);
+    }
     if (differs.empty()) {
       const std::string place = what_differs_of_place(state.queues(), one, spec);
       // A job that was edited may have been submitted with the place that is asked for.
@@ -134,6 +187,9 @@ std::string ClientLedger::why_not_under(const State& state, const std::string& k
   } else if (under_way != submits_.end()) {
     JobSpec one = under_way->second.spec;
     differs = what_differs(one, spec);
+    if (differs.empty()) {
+      differs = what_differs_of_conditions(one.eligibility.after, spec.eligibility.after);
+    }
     if (differs.empty() && state.settle(one)) {
       differs = what_differs_of_place(state.queues(), one, spec);
     }
@@ -155,7 +211,7 @@ std::string ClientLedger::why_impossible(const StepContext& step, const JobSpec&
   return step.seen.has_unregistered(step.state, joined_since) ? "" : why;
 }
 
-void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
+void ClientLedger::on_submit(const StepContext& step, Proposals& proposals, ClusterClock& clock,
                              input::ClientSubmit& fact) {
   SchedulerOutput& output = step.output;
   if (std::string why_not = why_not_under(step.state, fact.key, fact.spec); !why_not.empty()) {
@@ -167,7 +223,7 @@ void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
     return;
   }
   if (const auto same = submits_.find(fact.key); same != submits_.end()) {
-    join(step, proposals, same->second, fact);
+    join(step, proposals, clock, same->second, fact);
     return;
   }
   const Status valid = validate(fact.spec);
@@ -189,7 +245,7 @@ void ClientLedger::on_submit(const StepContext& step, Proposals& proposals,
   }
   if (is_in_time(step, fact.request, fact.by, queue->substr(0, queue->find('/'))) &&
       has_room(step, fact, *queue)) {
-    propose(step, proposals, fact, *queue);
+    propose(step, proposals, clock, fact, *queue);
   }
 }
 
@@ -244,8 +300,8 @@ bool ClientLedger::is_in_time(const StepContext& step, std::uint64_t request, co
 }
 
 /// The same job is on its way: its entry answers this request as well.
-void ClientLedger::join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
-                        input::ClientSubmit& fact) {
+void ClientLedger::join(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                        PendingSubmit& same, input::ClientSubmit& fact) {
   // Refused, this one would read as if the first were surely not accepted.
   if (request_count_ >= kRequestsMax) {
     step.output.refuse(fact.request, ErrorCode::kUnknown,
@@ -254,12 +310,13 @@ void ClientLedger::join(const StepContext& step, Proposals& proposals, PendingSu
   }
   same.requests.push_back(fact.request);
   ++request_count_;
-  const entry::Submit again{fact.key, same.spec, fact.by};
+  entry::Submit again{fact.key, same.spec, fact.by};
+  count_from_now(step, proposals, clock, again.spec.eligibility);
   same.is_twice = proposals.propose(step, again) || same.is_twice;
 }
 
-void ClientLedger::propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact,
-                           const std::string& queue) {
+void ClientLedger::propose(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                           input::ClientSubmit& fact, const std::string& queue) {
   Entry entry = entry::Submit{fact.key, std::move(fact.spec), std::move(fact.by)};
   auto& submit = std::get<entry::Submit>(entry);
   const std::size_t bytes = kept_bytes_of_job(submit.spec, submit.key, submit.by.name);
@@ -269,14 +326,18 @@ void ClientLedger::propose(const StepContext& step, Proposals& proposals, input:
     step.output.refuse(fact.request, ErrorCode::kUnavailable, std::move(full), kFullPause);
     return;
   }
+  const Eligibility asked = submit.spec.eligibility;
+  count_from_now(step, proposals, clock, submit.spec.eligibility);
   proposals.propose(step, entry);
+  submit.spec.eligibility = asked;
   under_way_.add(queue, job_count(submit.spec));
   submits_[fact.key] = {std::move(submit.spec), queue, bytes, {fact.request}, false};
   submit_bytes_ += bytes;
   ++request_count_;
 }
 
-void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
+void ClientLedger::on_order(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                            input::ClientOrder& fact) {
   if (request_count_ >= kRequestsMax) {
     step.output.refuse(fact.request, ErrorCode::kUnavailable, std::string(kNoOrdersNow));
     return;
@@ -289,6 +350,8 @@ void ClientLedger::on_order(const StepContext& step, input::ClientOrder& fact) {
   if (auto* fence = std::get_if<entry::Fence>(&fact.order)) {
     // The attempts that the operator can have looked at.
     fence->tokens = step.state.tokens_on(fence->host);
+  } else if (auto* edit = std::get_if<entry::Edit>(&fact.order)) {
+    count_from_now(step, proposals, clock, *edit);
   }
   const Entry entry = std::visit([](auto& order) { return Entry(std::move(order)); }, fact.order);
   std::string bytes = encode(entry, step.unix_ms);

@@ -8,6 +8,9 @@
 // answer tells when to repeat it; so is a submit to a queue where as many jobs wait as its
 // max_pending allows, with those that are on their way.
 //
+// Spans until a begin or a deadline count from their proposal: they are given to the log with the
+// time that cluster time lacks then (cluster_clock.h).
+//
 // Invariants: each request that was taken is answered once; no more than kRequestsMax wait, and
 // their submits weigh no more than kSubmitBytesMax.
 
@@ -22,6 +25,7 @@
 
 #include "gossip/base/time.h"
 #include "scheduler/access/change_pace.h"
+#include "scheduler/leader/cluster_clock.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/outputs.h"
 #include "scheduler/leader/proposals.h"
@@ -50,9 +54,11 @@ class ClientLedger {
   explicit ClientLedger(Instant now) : ready_since_(now) {}
 
   /// A key is one job: a second submit under it waits with the first, or gets the same answer.
-  void on_submit(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact);
+  void on_submit(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                 input::ClientSubmit& fact);
   /// Orders of one name wait in the order in which they were said.
-  void on_order(const StepContext& step, input::ClientOrder& fact);
+  void on_order(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+                input::ClientOrder& fact);
   /// An entry was applied: the requests that wait for it are answered.
   void on_applied(const Entry& entry, const ApplyResult& result, SchedulerOutput& output);
   /// The leadership is over: all that wait are answered.
@@ -61,7 +67,7 @@ class ClientLedger {
 
  private:
   struct PendingSubmit {
-    JobSpec spec;
+    JobSpec spec;       ///< With the times of the client, which count from each proposal.
     std::string queue;  ///< Where it is counted in `under_way_`.
     std::size_t bytes = 0;
     std::vector<std::uint64_t> requests;
@@ -70,12 +76,12 @@ class ClientLedger {
 
   std::string why_not_under(const State& state, const std::string& key, const JobSpec& spec) const;
   std::string why_impossible(const StepContext& step, const JobSpec& spec) const;
-  void join(const StepContext& step, Proposals& proposals, PendingSubmit& same,
+  void join(const StepContext& step, Proposals& proposals, ClusterClock& clock, PendingSubmit& same,
             input::ClientSubmit& fact);
   bool has_room(const StepContext& step, const input::ClientSubmit& fact,
                 const std::string& queue) const;
-  void propose(const StepContext& step, Proposals& proposals, input::ClientSubmit& fact,
-               const std::string& queue);
+  void propose(const StepContext& step, Proposals& proposals, ClusterClock& clock,
+               input::ClientSubmit& fact, const std::string& queue);
   bool is_in_time(const StepContext& step, std::uint64_t request, const Subject& by,
                   const std::string& queue);
 

@@ -6,7 +6,11 @@
 namespace muster::scheduler {
 
 Leader::Leader(const StepContext& step, std::uint64_t last_round)
-    : desk_(last_round), reconciler_(step), clients_(step.now), gpu_orders_(step) {
+    : desk_(last_round),
+      reconciler_(step),
+      clock_(step.now),
+      clients_(step.now),
+      gpu_orders_(step) {
   for (const Token& token : step.state.live()) {
     follow(step, token, false);
   }
@@ -42,11 +46,11 @@ void Leader::on_majority_round(const StepContext& step, std::uint64_t context) {
 }
 
 void Leader::on_submit(const StepContext& step, input::ClientSubmit& fact) {
-  clients_.on_submit(step, proposals_, fact);
+  clients_.on_submit(step, proposals_, clock_, fact);
 }
 
 void Leader::on_order(const StepContext& step, input::ClientOrder& fact) {
-  clients_.on_order(step, fact);
+  clients_.on_order(step, proposals_, clock_, fact);
 }
 
 void Leader::on_roll_met(const StepContext& step, const input::RollMet& fact) {
@@ -78,8 +82,8 @@ void Leader::tick(const StepContext& step) {
 
 Instant Leader::next_deadline(const SchedulerConfig& config, const State& state) const {
   return std::min({resends_.next_deadline(), gpu_orders_.next_deadline(),
-                   desk_.next_deadline(config),
-                   reconciler_.next_deadline(config, state, proposals_)});
+                   desk_.next_deadline(config), reconciler_.next_deadline(proposals_),
+                   clock_.next_deadline(config, state, proposals_)});
 }
 
 void Leader::check_invariants() const {

@@ -9,13 +9,14 @@
 //
 // The parts do not know each other's data. Each step asks them in one order, which is the order in
 // which messages and proposals go out: first for the input of the step, then for messages that are
-// due again, then decide().
+// due again, then decide(), and cluster time last.
 
 #include <cstdint>
 
 #include "gossip/base/time.h"
 #include "scheduler/leader/agent_desk.h"
 #include "scheduler/leader/client_ledger.h"
+#include "scheduler/leader/cluster_clock.h"
 #include "scheduler/leader/gpu_order_sender.h"
 #include "scheduler/leader/inputs.h"
 #include "scheduler/leader/proposals.h"
@@ -53,7 +54,10 @@ class Leader {
   /// Sends messages that are due again. decide() follows.
   void tick(const StepContext& step);
   /// Last in each step.
-  void decide(const StepContext& step) { reconciler_.decide(step, proposals_, desk_); }
+  void decide(const StepContext& step) {
+    reconciler_.decide(step, proposals_, desk_);
+    clock_.tick(step, proposals_);
+  }
   /// The leadership is over: clients that wait are told so.
   void give_up(SchedulerOutput& output) { clients_.give_up(output); }
 
@@ -70,6 +74,7 @@ class Leader {
   Resends resends_;
   AgentDesk desk_;
   Reconciler reconciler_;
+  ClusterClock clock_;
   ClientLedger clients_;
   GpuOrderSender gpu_orders_;
   std::uint64_t dropped_ = 0;  ///< Acknowledgements of another start of a host.

@@ -80,10 +80,7 @@ std::optional<entry::Observe> wanted_observe(const SeenHosts& seen, const HostRe
 }  // namespace
 
 Reconciler::Reconciler(const StepContext& step)
-    : ready_since_(step.now),
-      last_tick_(step.now),
-      wake_(step.now),
-      next_starving_(step.now + kStarvingLookEvery) {
+    : ready_since_(step.now), wake_(step.now), next_starving_(step.now + kStarvingLookEvery) {
   for (const auto& [host, record] : step.state.hosts()) {
     look_at(step, host);
   }
@@ -151,21 +148,6 @@ void Reconciler::decide(const StepContext& step, Proposals& proposals, const Age
   if (woken) {
     tell_starving(step);
   }
-  tick_cluster_time(step, proposals);
-}
-
-Duration Reconciler::tick_period(const SchedulerConfig& config, const State& state) {
-  return state.needs_time() ? config.tick_every : config.tick_for_tickets;
-}
-
-Instant Reconciler::next_deadline(const SchedulerConfig& config, const State& state,
-                                  const Proposals& proposals) const {
-  const Instant look = std::min(wake_, proposals.next_look());
-  if (!state.needs_time() && !state.has_open_ticket()) {
-    return look;
-  }
-  return std::min(look, std::max(last_tick_ + tick_period(config, state),
-                                 proposals.free_at(proposal_name(entry::Tick()))));
 }
 
 void Reconciler::observe_hosts(const StepContext& step, Proposals& proposals) {
@@ -463,22 +445,6 @@ void Reconciler::expire_due(const StepContext& step, Proposals& proposals) {
     } else {
       wake_at(timer.due);
     }
-  }
-}
-
-void Reconciler::tick_cluster_time(const StepContext& step, Proposals& proposals) {
-  const bool is_seldom = !step.state.needs_time();
-  const bool stands_still = is_seldom && !step.state.has_open_ticket();
-  if (stands_still || (ticks_seldom_ && !is_seldom)) {
-    last_tick_ = step.now;  // Time that passed before there was work does not count.
-  }
-  ticks_seldom_ = is_seldom;
-  if (stands_still || step.now < last_tick_ + tick_period(step.config, step.state)) {
-    return;
-  }
-  const Duration elapsed = std::min<Duration>(step.now - last_tick_, kTickMax);
-  if (proposals.propose(step, entry::Tick{elapsed})) {
-    last_tick_ = step.now;
   }
 }
 

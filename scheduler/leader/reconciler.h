@@ -1,8 +1,9 @@
 #pragma once
-// Reconciler: makes all proposals of the leader's own: observations first, then what follows from
-// them for attempts and hosts, jobs that wait (placing.h), and cluster time. Owned by Leader. It
-// decides from log state; this leader's clock and view only say when to propose. It repeats a lost
-// proposal, and proposes nothing while the same proposal is on its way (Proposals).
+// Reconciler: makes the proposals of the leader's own, without those of time (cluster_clock.h):
+// observations first, then what follows from them for attempts and hosts, and jobs that wait
+// (placing.h). Owned by Leader. It decides from log state; this leader's clock and view only say
+// when to propose. It repeats a lost proposal, and proposes nothing while the same proposal is on
+// its way (Proposals).
 //
 // A step looks only at hosts and attempts that changed, and at all of them once the moment has come
 // at which time alone changes a decision.
@@ -11,6 +12,7 @@
 // reserved_since_ exactly while it is RESERVED. A new leader counts every patience from its start:
 // it has not watched longer than it leads.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -55,8 +57,9 @@ class Reconciler {
   /// `desk` says when hosts were heard.
   void decide(const StepContext& step, Proposals& proposals, const AgentDesk& desk);
   /// When to call decide() even if nothing happens.
-  Instant next_deadline(const SchedulerConfig& config, const State& state,
-                        const Proposals& proposals) const;
+  Instant next_deadline(const Proposals& proposals) const {
+    return std::min(wake_, proposals.next_look());
+  }
 
  private:
   void observe_hosts(const StepContext& step, Proposals& proposals);
@@ -77,13 +80,9 @@ class Reconciler {
                       const HostRecord& record);
   void evict(const StepContext& step, Proposals& proposals, const Entry& entry);
   void expire_due(const StepContext& step, Proposals& proposals);
-  static Duration tick_period(const SchedulerConfig& config, const State& state);
-  void tick_cluster_time(const StepContext& step, Proposals& proposals);
   Instant unreachable_since(const StepContext& step, const HostId& host) const;
 
   Instant ready_since_;             ///< When this leader applied its own-term entry.
-  Instant last_tick_;               ///< Up to when cluster time has been proposed.
-  bool ticks_seldom_ = false;       ///< Only tickets have waited for it since.
   Instant wake_;                    ///< The earliest moment at which time alone changes a decision.
   std::set<HostId> unobserved_;     ///< Hosts whose view and log record may differ.
   std::set<HostId> changed_hosts_;  ///< Hosts whose verdict was logged since decide().

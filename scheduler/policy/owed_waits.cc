@@ -82,6 +82,9 @@ std::uint64_t queued_for_ms(const State& state, const Job& job, std::int64_t now
     const Transition& last = history.transitions.back();
     return waited_ms(state, last.at, last.unix_ms, now_unix_ms);
   }
+  if (job.life.wait.over_at > history.submitted_at) {
+    return waited_ms(state, job.life.wait.over_at, 0, now_unix_ms);
+  }
   return waited_ms(state, history.submitted_at, history.submitted_unix_ms, now_unix_ms);
 }
 

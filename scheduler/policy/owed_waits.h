@@ -25,9 +25,11 @@ struct OwedWait {
   QueueNumber queue{};
   std::string pool;  ///< A folded GPU type or kCpuPool.
   JobId job;
-  std::string key;              ///< Of the guarantee: `pool`, kAllGpus or kCpus.
-  std::uint64_t owed = 0;       ///< The rest of it, in thousandths of a GPU or CPU.
-  std::uint64_t waited_ms = 0;  ///< Since the submit; of a job that ran, since it is queued again.
+  std::string key;         ///< Of the guarantee: `pool`, kAllGpus or kCpus.
+  std::uint64_t owed = 0;  ///< The rest of it, in thousandths of a GPU or CPU.
+  /// Since the submit, or since it ceased to wait for other jobs or a time; of a job that ran,
+  /// since it is queued again.
+  std::uint64_t waited_ms = 0;
 };
 
 /// Time since a moment, of which the cluster time and a wall clock are known: by wall clocks if

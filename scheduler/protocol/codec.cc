@@ -25,10 +25,12 @@ std::int32_t read_i32(gossip::Reader& in) {
   return static_cast<std::int32_t>(value);
 }
 
-/// How many elements follow those that each specification has: shell, is_held, queue, tier, and
-/// whether it has no time limit though its tier has one. Each needs those before it.
+/// How many elements follow those that each specification has: shell, is_held, queue, tier,
+/// whether it has no time limit though its tier has one, and what it waits for. Each needs those
+/// before it.
 std::size_t trailing_of(const JobSpec& spec) {
-  return spec.limits.time_limit == kNoTimeLimit            ? 5
+  return !spec.eligibility.is_none()                       ? 6
+         : spec.limits.time_limit == kNoTimeLimit          ? 5
          : !spec.queue.empty() || spec.tier != Tier::kNone ? 4
          : spec.is_held                                    ? 2
          : spec.command.shell != SubmitShell()             ? 1
@@ -206,7 +208,10 @@ void write(gossip::Encoder& out, const JobSpec& spec) {
     out.text(spec.queue).u64(static_cast<std::uint64_t>(spec.tier));
   }
   if (trailing >= 5) {
-    out.boolean(true);
+    out.boolean(has_no_limit);
+  }
+  if (trailing >= 6) {
+    write(out, spec.eligibility);
   }
 }
 
@@ -248,6 +253,9 @@ JobSpec read_job_spec(gossip::Reader& outer) {
   }
   if (in.left() > 0 && in.boolean()) {
     spec.limits.time_limit = kNoTimeLimit;
+  }
+  if (in.left() > 0) {
+    spec.eligibility = read_eligibility(in);
   }
   return spec;
 }

@@ -8,7 +8,23 @@ namespace {
 /// As written: Edit::time_limit that is not said.
 constexpr Duration kKeepsLimit{-1};
 
+/// nullopt = it is not said.
+std::optional<Duration> read_wish(gossip::Reader& in) {
+  const Duration span = in.duration();
+  if (span == kKeepsLimit) {
+    return std::nullopt;
+  }
+  if (span < Duration::zero() || span > kSpanMax) {
+    in.fail();
+  }
+  return span;
+}
+
 }  // namespace
+
+std::size_t edit_elements(const entry::Edit& fact) {
+  return fact.changes_times() ? 10 : 8;
+}
 
 void write(gossip::Encoder& out, const entry::Edit& fact) {
   write(out.num(fact.job).i64(fact.priority), fact.by);
@@ -17,6 +33,9 @@ void write(gossip::Encoder& out, const entry::Edit& fact) {
       .u64(static_cast<std::uint64_t>(fact.tier))
       .duration(fact.time_limit.value_or(kKeepsLimit))
       .boolean(fact.adds_time);
+  if (fact.changes_times()) {
+    out.duration(fact.begin.value_or(kKeepsLimit)).duration(fact.deadline.value_or(kKeepsLimit));
+  }
 }
 
 entry::Edit read_edit(gossip::Reader& in) {
@@ -34,6 +53,10 @@ entry::Edit read_edit(gossip::Reader& in) {
     }
   }
   fact.adds_time = in.boolean();
+  if (in.left() > 0) {
+    fact.begin = read_wish(in);
+    fact.deadline = read_wish(in);
+  }
   return fact;
 }
 

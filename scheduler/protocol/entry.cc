@@ -18,13 +18,14 @@ using gossip::Reader;
 struct Header {
   Encoder encoder;
   std::int64_t unix_ms = 0;
+  std::uint64_t version = kEntryVersion;
 };
 
 /// Every body is [kind, version, unix_ms, fields...]; `fields` counts what follows the three.
 Encoder& begin(Header& out, EntryKind kind, std::size_t fields) {
   return out.encoder.array(3 + fields)
       .u64(static_cast<std::uint64_t>(kind))
-      .u64(kEntryVersion)
+      .u64(out.version)
       .i64(out.unix_ms);
 }
 
@@ -306,7 +307,7 @@ entry::Fence read_fence(Reader& in) {
 }
 
 void write_entry(Header& header, const entry::Edit& fact) {
-  write(begin(header, EntryKind::kEdit, kEditElements), fact);
+  write(begin(header, EntryKind::kEdit, edit_elements(fact)), fact);
 }
 
 void write_entry(Header& header, const entry::Drain& fact) {
@@ -530,9 +531,19 @@ EntryKind kind_of(const Entry& entry) {
   return kKinds[entry.index()];
 }
 
+std::uint64_t level_needed(const Entry& entry) {
+  if (const auto* submit = std::get_if<entry::Submit>(&entry)) {
+    return level_of_submit(submit->spec);
+  }
+  const auto* edit = std::get_if<entry::Edit>(&entry);
+  return edit != nullptr && edit->changes_times() ? kWaitsLevel : level_needed(kind_of(entry));
+}
+
 std::string encode(const Entry& entry, std::int64_t unix_ms) {
   Header out;
   out.unix_ms = unix_ms;
+  out.version =
+      level_needed(entry) > level_needed(kind_of(entry)) ? kEntryVersionLast : out.version;
   std::visit([&out](const auto& fact) { write_entry(out, fact); }, entry);
   return out.encoder.take();
 }
@@ -545,7 +556,7 @@ Result<LoggedEntry> decode_entry(std::string bytes) {
   Reader in = document->root();
   const std::uint64_t kind = in.u64_at_most(UINT8_MAX);
   const std::uint64_t version = in.u64();
-  if (!in.ok() || version != kEntryVersion) {
+  if (!in.ok() || version < kEntryVersion || version > kEntryVersionLast) {
     return Error{ErrorCode::kInvalid,
                  version < kEntryVersion ? "log entry of an earlier build, which this one does not "
                                            "read: start with an empty data directory"

@@ -64,8 +64,10 @@ enum class EntryKind : std::uint8_t {
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
-/// = up to kChangeDirectory, 7 = up to kResetAdmin, 8 = up to kGpuOrder, 9 = up to kSetQueues.
-inline constexpr std::uint64_t kCommandLevel = 9;
+/// = up to kChangeDirectory, 7 = up to kResetAdmin, 8 = up to kGpuOrder, 9 = up to kSetQueues, 10 =
+/// a Submit may wait for jobs and times, and an Edit may change these times.
+inline constexpr std::uint64_t kCommandLevel = 10;
+inline constexpr std::uint64_t kWaitsLevel = 10;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
   if (kind > EntryKind::kGpuOrder) {
@@ -92,6 +94,9 @@ constexpr std::uint64_t level_needed(EntryKind kind) {
 /// 7: a Submit names a queue and a tier, an Edit more than a priority. The decoder refuses entries
 /// of earlier versions.
 inline constexpr std::uint64_t kEntryVersion = 7;
+/// 8: a Submit that waits for jobs or a time, an Edit of such a time. A voter that knows 7 alone
+/// stops there: else it would pass over these fields. All other entries are of version 7.
+inline constexpr std::uint64_t kEntryVersionLast = 8;
 /// Size of a reason that a host gives for people; a longer one is cut.
 inline constexpr std::size_t kWhyBytesMax = 256;
 /// Longer client keys are refused.
@@ -313,7 +318,12 @@ struct Edit {
   /// kNoTimeLimit = none; nullopt = it keeps its limit.
   std::optional<Duration> time_limit{};
   bool adds_time = false;  ///< `time_limit` is added to the limit in force.
+  // Spans from this entry; 0 = the job has none any more; nullopt = it keeps its own.
+  std::optional<Duration> begin{};
+  std::optional<Duration> deadline{};
   bool operator==(const Edit&) const = default;
+
+  bool changes_times() const { return begin.has_value() || deadline.has_value(); }
 };
 
 /// The leader places nothing new on the host. Attempts there go on; with `requeues` their jobs are
@@ -350,6 +360,11 @@ using Entry = std::variant<
     entry::NoteRequests, entry::ResetAdmin, entry::GpuOrder, entry::SetQueues>;
 
 EntryKind kind_of(const Entry& entry);
+inline std::uint64_t level_of_submit(const JobSpec& spec) {
+  return spec.eligibility.is_none() ? level_needed(EntryKind::kSubmit) : kWaitsLevel;
+}
+/// As that of its kind, or higher for fields that voters of that level would pass over.
+std::uint64_t level_needed(const Entry& entry);
 /// An entry as it stands in the log.
 struct LoggedEntry {
   Entry entry;

@@ -10,6 +10,7 @@
 #include "gossip/base/ids.h"
 #include "gossip/base/time.h"
 #include "scheduler/protocol/array_range.h"
+#include "scheduler/protocol/eligibility.h"
 #include "scheduler/protocol/queues.h"
 #include "scheduler/protocol/request.h"
 
@@ -82,6 +83,7 @@ struct JobSpec {
   std::string team{};                 ///< "" = the first team of the user; the log fills it in.
   std::string queue{};                ///< "" = the default queue of the user; the log fills it in.
   Tier tier = Tier::kNone;            ///< kNone = the first tier of the queue; the log fills it in.
+  Eligibility eligibility{};          ///< Of a Submit; the log moves it to JobLife::wait.
   bool operator==(const JobSpec&) const = default;
 };
 

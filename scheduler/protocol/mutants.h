@@ -44,6 +44,10 @@ enum class SchedulerMutant : std::uint8_t {
   kBlockedNeverWoken,      ///< A job that did not fit in a pool is not tried there again.
   kPlanIgnored,            ///< The hosts of a plan take others, whatever their time limit.
   kPlanBySubmit,           ///< Any job with a time limit may use them: its end is not compared.
+  // Of jobs that wait.
+  kFailedIsOk,         ///< A job that failed counts as one that succeeded.
+  kBeginEarly,         ///< A job is tried up to 5 s before its begin.
+  kBeginFromLastTick,  ///< A span until a begin counts from the last Tick, not from the Submit.
   // Of the agent.
   kGenerationReused,   ///< An agent starts again under the generation of its last start.
   kTokenNotPersisted,  ///< Ready does not wait for fence and grant to be durable.
@@ -58,7 +62,7 @@ struct SchedulerMutantName {
   std::string_view name;
 };
 
-inline constexpr std::array<SchedulerMutantName, 38> kSchedulerMutants = {{
+inline constexpr std::array<SchedulerMutantName, 41> kSchedulerMutants = {{
     {SchedulerMutant::kAbortAfterStart, "abort_after_start"},
     {SchedulerMutant::kAckWithoutRound, "ack_without_round"},
     {SchedulerMutant::kReuseBeforeExpire, "reuse_before_expire"},
@@ -97,6 +101,9 @@ inline constexpr std::array<SchedulerMutantName, 38> kSchedulerMutants = {{
     {SchedulerMutant::kBlockedNeverWoken, "blocked_never_woken"},
     {SchedulerMutant::kPlanIgnored, "plan_ignored"},
     {SchedulerMutant::kPlanBySubmit, "plan_by_submit"},
+    {SchedulerMutant::kFailedIsOk, "failed_is_ok"},
+    {SchedulerMutant::kBeginEarly, "begin_early"},
+    {SchedulerMutant::kBeginFromLastTick, "begin_from_last_tick"},
 }};
 
 #ifdef MUSTER_MUTANTS

@@ -5,12 +5,11 @@
 
 namespace muster::scheduler {
 
-std::string why_not_taken(Instant now, const Raft& raft, const State& state, EntryKind kind) {
+std::string why_not_taken(Instant now, const Raft& raft, const State& state, std::uint64_t level) {
   if (!raft.takes_proposals()) {
     return raft.is_handing_over() ? "another voter is about to lead: repeat"
                                   : "too much waits for the disks of a majority: repeat";
   }
-  const std::uint64_t level = level_needed(kind);
   // A voter that cannot apply an entry already in the log stops there, whatever follows it.
   if (std::max(raft.common_level(), state.level_met()) >= level) {
     return "";

@@ -209,7 +209,7 @@ bool QuorumSeat::on_agent_message(Instant now, input::AgentMessageReceived& fact
 bool QuorumSeat::on_submit(Instant now, input::ClientSubmit& fact) {
   const bool is_new = leads() && !state().job_of_key(fact.key).has_value();
   std::string why_not =
-      is_new ? why_not_taken(now, *raft_, state(), EntryKind::kSubmit) : std::string();
+      is_new ? why_not_taken(now, *raft_, state(), level_of_submit(fact.spec)) : std::string();
   if (!why_not.empty()) {
     output_.answers.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;
@@ -219,9 +219,9 @@ bool QuorumSeat::on_submit(Instant now, input::ClientSubmit& fact) {
 }
 
 bool QuorumSeat::on_order(Instant now, input::ClientOrder& fact) {
-  const EntryKind kind =
-      std::visit([](const auto& entry) { return kind_of(Entry(entry)); }, fact.order);
-  std::string why_not = leads() ? why_not_taken(now, *raft_, state(), kind) : std::string();
+  const std::uint64_t level =
+      std::visit([](const auto& entry) { return level_needed(Entry(entry)); }, fact.order);
+  std::string why_not = leads() ? why_not_taken(now, *raft_, state(), level) : std::string();
   if (!why_not.empty()) {
     output_.answers.replies.push_back(refusal(fact.request, std::move(why_not)));
     return false;

@@ -8,10 +8,10 @@
 #include "gossip/base/check.h"
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/decision.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/submission.h"
-#include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
 namespace {
@@ -135,6 +135,7 @@ Job& add_lost_job(Step& step, const GrantDetail& detail) {
   Job lost;
   lost.id = is_free ? detail.job : jobs.give_number();
   lost.spec = detail.spec;
+  lost.spec.eligibility = {};
   lost.submitted_by = is_free ? "adopted" : adopted_as(detail.job);
   TaskArray* const array = is_task(lost.id) ? step.books.arrays.find(array_of(lost.id)) : nullptr;
   if (array != nullptr) {
@@ -214,7 +215,7 @@ void begin_epoch(Books& books, std::uint64_t counter, LogIndex committed) {
       books.epochs.doubt(known->first);
     }
   }
-  settle_arrays(step);
+  settle_waits(step);
   books.hosts.await_all();
 }
 

@@ -97,6 +97,14 @@ void TaskArray::pass_skipped() {
   }
 }
 
+void TaskArray::fail_folded() {
+  cancelled += skipped_count();
+  skipped.clear();
+  adopted.clear();
+  failed += folded();
+  next = spec.array->last + 1;
+}
+
 ArrayBook::ArrayBook(Arrays arrays) : arrays_(std::move(arrays)) {
   for (const auto& [id, array] : arrays_) {
     if (array.has_ended()) {
@@ -146,7 +154,8 @@ void ArrayBook::end(TaskArray& array, LogIndex index, std::int64_t unix_ms) {
   array.ended_unix_ms = unix_ms;
   ended_.insert(ended_.end(), {index, array.id});
   ended_bytes_ += bytes_of(array);
-  while (ended_.size() > 1 &&
+  // This one may be the first, by its number, of many that end by the same entry.
+  while (ended_.begin()->second != array.id &&
          (ended_.size() > kArraysEndedKept || ended_bytes_ > kArraysEndedBytesMax)) {
     const auto first = arrays_.find(ended_.begin()->second);
     ended_bytes_ -= bytes_of(first->second);

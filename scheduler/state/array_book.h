@@ -53,6 +53,7 @@ struct TaskArray {
   LogIndex ended_index;  ///< 0 = it has not ended.
   /// Tasks from `next` on that are jobs already, or were: adopted after a recovery. Ascending.
   std::vector<std::uint32_t> adopted;
+  JobWait wait{};  ///< Of the array as a whole; its tasks have no conditions of their own.
   // Derived from the jobs.
   std::uint32_t queued = 0;  ///< Tasks that are jobs and wait their turn, without suspended ones.
   std::uint32_t suspended = 0;
@@ -80,6 +81,9 @@ struct TaskArray {
   void skip(std::uint32_t first, std::uint32_t last);
   /// Moves `next` past tasks that were skipped and counts them as cancelled.
   void pass_skipped();
+  /// Counts the tasks whose turn has not come as failed, those among them that were cancelled as
+  /// cancelled. No task becomes a job any more.
+  void fail_folded();
 };
 
 class ArrayBook {
@@ -100,7 +104,7 @@ class ArrayBook {
   void on_moved(JobId task, JobState from, JobState to, bool is_new);
   /// From a snapshot: the task is a job in this state.
   void count(JobId task, JobState state);
-  /// The array ends; if too many have ended, those that ended first are forgotten.
+  /// The array ends; if too many have ended, those that ended first are forgotten, never itself.
   void end(TaskArray& array, LogIndex index, std::int64_t unix_ms);
   void check(const std::map<JobId, Job>& jobs) const;
   bool operator==(const ArrayBook& other) const { return arrays_ == other.arrays_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/protocol/codec.h"
+#include "scheduler/state/wait_snapshot.h"
 
 namespace muster::scheduler {
 namespace {
@@ -41,6 +42,9 @@ void write_array(gossip::Encoder& out, const TaskArray& array) {
       out.u64(array.adopted[i]);
     }
   }
+  if (!array.wait.is_none()) {
+    write_wait(out, array.wait);
+  }
 }
 
 TaskArray read_array(gossip::Reader& in) {
@@ -70,6 +74,9 @@ TaskArray read_array(gossip::Reader& in) {
     while (adopted.ok() && adopted.left() > 0) {
       array.adopted.push_back(read_task(adopted));
     }
+  }
+  if (in.left() > 0) {
+    array.wait = read_wait(in);
   }
   if (!array.spec.array.has_value()) {
     in.fail();

@@ -6,7 +6,7 @@
 
 namespace muster::scheduler {
 
-inline constexpr std::size_t kArrayElements = 16;
+inline constexpr std::size_t kArrayElements = 16;  ///< One more if it has conditions.
 
 void write_array(gossip::Encoder& out, const TaskArray& array);
 /// Fails the reader if a task's number is out of range or the job has no array.

@@ -49,6 +49,23 @@ WaitingBook waiting_of(const Books& books) {
   return waiting;
 }
 
+/// The open conditions of jobs and arrays that have not ended.
+EligibilityBook conditions_of(const Books& books) {
+  EligibilityBook conditions;
+  conditions.set_over(books.eligibility.over());
+  for (const auto& [id, job] : books.jobs.all()) {
+    if (!job.has_ended()) {
+      conditions.add(id, job.life.wait);
+    }
+  }
+  for (const auto& [id, array] : books.arrays.all()) {
+    if (!array.has_ended()) {
+      conditions.add(id, array.wait);
+    }
+  }
+  return conditions;
+}
+
 /// Bytes counted from the other books; for earlier attempts, from those that `kept` lists.
 KeptBytes kept_of(const Books& books) {
   KeptBytes bytes;
@@ -82,6 +99,8 @@ void check_job(const Books& books, const Job& job) {
   CHECK(job.life.state != JobState::kSuspended || job.life.current.is_none());
   CHECK(job.orders.order == JobOrder::kNone || !job.life.current.is_none());
   CHECK(!job.has_ended() || job.life.current.is_none());
+  CHECK(job.life.current.is_none() || !job.life.wait.is_open());
+  CHECK(job.spec.eligibility.is_none());
   CHECK(job.life.current.is_none() || books.attempts.find(job.life.current) != nullptr);
   CHECK(awaits_class(books.attempts, job) == books.attempts.unclassed().contains(job.life.current));
 }
@@ -117,6 +136,7 @@ void derive(Books& books) {
     books.arrays.count(job->first, job->second.life.state);
   }
   books.waiting = waiting_of(books);
+  books.eligibility = conditions_of(books);
   books.sizes.reset(kept_of(books));
 }
 
@@ -140,6 +160,7 @@ void check_everything(const Books& books) {
   CHECK(held_by(books.hosts, books.attempts) == books.gpus);
   CHECK(shared_by(books) == books.shares);
   CHECK(waiting_of(books) == books.waiting || is_mutant_planted());
+  CHECK(conditions_of(books) == books.eligibility);
   for (const auto& [id, job] : books.jobs.all()) {
     check_job(books, job);
   }

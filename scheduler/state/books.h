@@ -14,6 +14,7 @@
 #include "scheduler/state/attempt_book.h"
 #include "scheduler/state/audit_book.h"
 #include "scheduler/state/client_keys.h"
+#include "scheduler/state/eligibility_book.h"
 #include "scheduler/state/epochs.h"
 #include "scheduler/state/gpu_book.h"
 #include "scheduler/state/host_book.h"
@@ -44,9 +45,10 @@ struct Books {
   AuditBook audit;
   Popularity popularity;
   QueueBook queues;
-  ShareBook shares;     ///< Means and credits; what is held is derived from the attempts.
-  WaitingBook waiting;  ///< Derived from jobs and arrays.
-  StateSizes sizes;     ///< Derived.
+  ShareBook shares;             ///< Means and credits; what is held is derived from the attempts.
+  WaitingBook waiting;          ///< Derived from jobs and arrays.
+  EligibilityBook eligibility;  ///< Derived from jobs and arrays, but for the ends to be told.
+  StateSizes sizes;             ///< Derived.
 };
 
 /// Derives the other books, after jobs, attempts and keys were read from a snapshot.

@@ -8,6 +8,7 @@
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/charge.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/job_moves.h"
 
@@ -145,6 +146,9 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
   if (wanted->pauses()) {
     return "the job pauses";
   }
+  if (wanted->is_waiting()) {
+    return "the job waits for other jobs or for its begin";
+  }
   if (fact.attempt != wanted->life.attempts + 1) {
     return "not the next attempt";
   }
@@ -209,6 +213,7 @@ void set_share(const Books& books, const Job* owner, Attempt& attempt) {
 
 void bind(Step& step, Job& owner, Attempt attempt) {
   set_share(step.books, &owner, attempt);
+  end_wait(step, owner);
   for (const MemberRecord& record : attempt.members) {
     if (record.end != MemberEnd::kNone) {
       continue;

@@ -165,7 +165,7 @@ void on_rotate_keys(Step& step, const entry::RotateKeys& fact) {
 
 void on_replace_authority(Step& step, const entry::ReplaceAuthority& fact) {
   const RollKeys& keys = step.books.roll.keys();
-  if (fact.number == keys.authority() && keys.links.back().key == fact.key) {
+  if (fact.number == keys.authority() && !keys.links.empty() && keys.links.back().key == fact.key) {
     return;  // Said again.
   }
   if (fact.number != keys.authority() + 1 || fact.key.empty()) {

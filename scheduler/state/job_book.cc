@@ -14,7 +14,11 @@ std::optional<Duration> relaxed_at(const Job& job) {
   const Request& request = job.spec.request;
   const bool is_bound =
       request.pack != Pack::kAny && request.pack_wait > Duration::zero() && !job.life.is_relaxed;
-  return is_bound ? std::optional(job.history.submitted_at + request.pack_wait) : std::nullopt;
+  // A job that waited for others or for a time looks for close hosts from then on.
+  return is_bound && !job.life.wait.is_open()
+             ? std::optional(std::max(job.history.submitted_at, job.life.wait.over_at) +
+                             request.pack_wait)
+             : std::nullopt;
 }
 
 }  // namespace
@@ -38,7 +42,7 @@ void JobBook::begin_queued(const Job& job) {
   if (job.pauses()) {
     begin_pause(job);
   } else {
-    ++pending_;
+    ++(job.life.wait.is_open() ? conditional_ : pending_);
   }
   if (const auto when = relaxed_at(job)) {
     packed_.insert({*when, job.id});
@@ -46,7 +50,7 @@ void JobBook::begin_queued(const Job& job) {
 }
 
 void JobBook::end_queued(const Job& job) {
-  pending_ -= job.pauses() ? 0U : 1U;
+  (job.life.wait.is_open() ? conditional_ : pending_) -= job.pauses() ? 0U : 1U;
   if (const auto when = relaxed_at(job)) {
     packed_.erase({*when, job.id});
   }
@@ -80,10 +84,22 @@ void JobBook::pause_until(Job& job, Duration retry_at) {
   job.life.failures.retry_at = retry_at;
 }
 
+void JobBook::set_wait(Job& job, JobWait wait) {
+  const bool is_queued = job.life.state == JobState::kQueued;
+  CHECK(!is_queued || !job.pauses());
+  if (is_queued) {
+    end_queued(job);
+  }
+  job.life.wait = std::move(wait);
+  if (is_queued) {
+    begin_queued(job);
+  }
+}
+
 void JobBook::end_pause(Job& job) {
   CHECK(job.pauses());
   forget_pause(job);
-  ++pending_;
+  ++(job.life.wait.is_open() ? conditional_ : pending_);
 }
 
 std::vector<JobId> JobBook::end_pauses(Duration cluster_time) {
@@ -213,6 +229,7 @@ void JobBook::check_everything() const {
   std::size_t packed = 0;
   std::size_t pausing = 0;
   std::size_t pausing_tasks = 0;
+  std::size_t conditional = 0;
   for (const auto& [id, job] : jobs_) {
     const bool is_queued = job.life.state == JobState::kQueued;
     CHECK(pauses_.contains({job.life.failures.retry_at, id}) == job.pauses());
@@ -220,6 +237,7 @@ void JobBook::check_everything() const {
     CHECK(ended_.contains({job.life.ended_index, id}) == job.has_ended());
     pending += job.is_pending() ? 1U : 0U;
     pausing += is_queued && job.pauses() ? 1U : 0U;
+    conditional += is_queued && !job.pauses() && job.is_waiting() ? 1U : 0U;
     suspended += job.life.state == JobState::kSuspended ? 1U : 0U;
     CHECK(job.life.left_out.empty() || picky_.contains(id));
     packed += is_queued && relaxed_at(job).has_value() ? 1U : 0U;
@@ -227,6 +245,7 @@ void JobBook::check_everything() const {
   }
   CHECK(pending == pending_);
   CHECK(suspended == suspended_);
+  CHECK(conditional == conditional_);
   CHECK(ended == ended_.size());
   CHECK(packed == packed_.size());
   CHECK(pausing == pauses_.size());

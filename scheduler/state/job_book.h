@@ -2,7 +2,8 @@
 // The jobs that the log knows: queued, suspended, with an attempt, and the last that ended. The
 // order in which waiting jobs are tried is in scheduler/policy. Owned by Books; pure.
 //
-// Invariants: pending() counts the jobs that are queued and do not pause; those that ended are
+// Invariants: pending() counts the jobs that are queued, do not pause and have no open condition
+// (JobWait, changed by set_wait() alone before their first attempt); those that ended are
 // listed by their end; no number is given twice. Job::state is changed by move() alone, and only as
 // job_life.h says, Failures::retry_at by pause_until(), move(), end_pause() and end_pauses(); its
 // id never changes. Rules may change every other field of a job.
@@ -36,8 +37,8 @@ class JobBook {
   bool has_pauses() const { return !pauses_.empty(); }
   /// Number of tasks of this array that pause.
   std::uint32_t pausing_tasks(JobId array) const;
-  /// Number of jobs that are queued, pausing ones included, or suspended.
-  std::size_t waiting() const { return pending_ + pauses_.size() + suspended_; }
+  /// Number of jobs that are queued, those that pause or wait for others included, or suspended.
+  std::size_t waiting() const { return pending_ + pauses_.size() + conditional_ + suspended_; }
   std::size_t ended() const { return ended_.size(); }
   /// The last number that was given, or left out.
   JobId last() const { return last_; }
@@ -59,6 +60,8 @@ class JobBook {
   void move(Job& job, JobEvent event);
   /// The job, which is queued again next, is not tried before `retry_at`.
   void pause_until(Job& job, Duration retry_at);
+  /// Precondition: the job is not queued, or does not pause.
+  void set_wait(Job& job, JobWait wait);
   /// Ends the pause of one job. Precondition: it pauses.
   void end_pause(Job& job);
   /// Ends all pauses that are over at this cluster time, and returns their jobs.
@@ -93,6 +96,7 @@ class JobBook {
   // Derived.
   std::size_t pending_ = 0;
   std::size_t suspended_ = 0;
+  std::size_t conditional_ = 0;  ///< Queued, with an open condition, and without a pause.
   std::set<std::pair<Duration, JobId>> packed_;   ///< Queued, by when their pack is relaxed.
   std::set<std::pair<Duration, JobId>> pauses_;   ///< Queued, by when they are tried again.
   std::map<JobId, std::uint32_t> pausing_tasks_;  ///< By array; those that have none are missing.

@@ -25,8 +25,8 @@ constexpr JobState kTargets[kJobEventCount] = {
 // clang-format off
 constexpr JobRule kTable[kJobStateCount][kJobEventCount] = {
     //  cancel susp  resume requeue submit decide start stop   compl cancel susp  queue fail
-    // queued
-    {kMove, kMove, kDone, kDone, kMove, kMove, kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx},
+    // queued: it fails if its deadline passes
+    {kMove, kMove, kDone, kDone, kMove, kMove, kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kMove},
     // scheduled: its attempt is RESERVED, which can only start or be aborted
     {kNote, kNote, kBack, kNote, kXxx,  kXxx,  kMove, kXxx,  kXxx,  kMove, kMove, kMove, kXxx},
     // running: without a logged Stop an attempt ends by completion alone
@@ -34,7 +34,7 @@ constexpr JobRule kTable[kJobStateCount][kJobEventCount] = {
     // stopping, for whatever cause: an order given meanwhile holds all the same
     {kNote, kNote, kBack, kNote, kXxx,  kXxx,  kXxx,  kXxx,  kMove, kMove, kMove, kMove, kMove},
     // suspended: it has no attempt, and a requeue is a resume
-    {kMove, kDone, kMove, kMove, kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx},
+    {kMove, kDone, kMove, kMove, kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kMove},
     // completed
     {kNo,   kNo,   kNo,   kNo,   kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx,  kXxx},
     // failed

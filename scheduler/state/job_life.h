@@ -43,7 +43,7 @@ enum class JobEvent : std::uint8_t {
   kEndCancelled,
   kEndSuspended,
   kQueuedAgain,  ///< Aborted, or to be tried once more.
-  kFailed,       ///< For good.
+  kFailed,       ///< For good; also of a job whose deadline passed before it started.
 };
 inline constexpr std::size_t kJobEventCount = static_cast<std::size_t>(JobEvent::kFailed) + 1;
 inline constexpr std::size_t kJobStateCount = static_cast<std::size_t>(JobState::kCancelled) + 1;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gossip/base/check.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/forgetting.h"
 
 namespace muster::scheduler {
@@ -61,6 +62,9 @@ void move_job(Step& step, Job& job, JobEvent event, std::string cause, const Tok
     books.arrays.on_moved(job.id, from, job.life.state, event == JobEvent::kSubmitted);
     step.arrays_moved.push_back(array_of(job.id));
   }
+  if (event == JobEvent::kStarted) {
+    end_deadline(step, job);
+  }
   job.life.reason = cause;
   books.sizes.note(
       job, Transition{job.life.state, cause, books.cluster_time, step.index, token, step.unix_ms});
@@ -73,6 +77,7 @@ Job& add_job(Step& step, Job job, std::string cause) {
   job.orders.priority = job.spec.priority;
   Job& placed = step.books.jobs.add(std::move(job));
   step.books.waiting.add(placed);
+  step.books.eligibility.add(placed.id, placed.life.wait);
   keep_submitted(step, placed);
   move_job(step, placed, JobEvent::kSubmitted, std::move(cause), Token());
   return placed;
@@ -89,7 +94,9 @@ void end_job(Step& step, Job& job, JobEvent how, std::int32_t code, std::string 
   job.life.ended_index = step.index;
   job.history.ended_unix_ms = step.unix_ms;
   step.result.capacity_changed = true;
+  step.books.eligibility.remove(job.id, job.life.wait);
   move_job(step, job, how, std::move(reason), last);
+  step.ended.emplace_back(job.id, job.life.state);
   keep_ended(step.books, job);
 }
 

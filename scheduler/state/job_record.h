@@ -45,6 +45,38 @@ struct Failures {
   bool operator==(const Failures&) const = default;
 };
 
+/// The conditions under which a job, or an array as a whole, begins; of a Submit's Eligibility.
+struct JobWait {
+  struct Item {
+    Dependency asked;
+    bool is_met = false;
+    bool operator==(const Item&) const = default;
+  };
+
+  std::vector<Item> after{};  ///< As submitted; all of them have to be met.
+  /// Cluster time before which it is not tried, though a time without a leader makes that later;
+  /// 0 = it has come, or the job has no begin.
+  Duration begin_at{0};
+  /// Cluster time at which it fails, unless it has started; 0 = it has, or may at any time.
+  Duration deadline_at{0};
+  Duration over_at{0};  ///< Cluster time at which it ceased to wait; 0 = it never waited.
+  // The same on the leader's wall clock, for people; 0 = there is no such time, or not known. They
+  // stay when the time has come.
+  std::int64_t begin_unix_ms = 0;
+  std::int64_t deadline_unix_ms = 0;
+  /// Why an array ended before it began; "" = it did not.
+  std::string ended_by{};
+  bool operator==(const JobWait&) const = default;
+
+  bool is_none() const { return *this == JobWait(); }
+  bool is_open(const Item& item) const { return !item.is_met && ended_by.empty(); }
+  /// Whether it must not be tried yet.
+  bool is_open() const {
+    return begin_at != Duration::zero() ||
+           std::any_of(after.begin(), after.end(), [this](const Item& i) { return is_open(i); });
+  }
+};
+
 /// The progress of a job.
 struct JobLife {
   JobState state = JobState::kQueued;
@@ -58,6 +90,7 @@ struct JobLife {
   std::vector<Token> attempt_tokens;  ///< The newest, at most kAttemptsKept, oldest first.
   std::vector<LeftOut> left_out;
   bool is_relaxed = false;  ///< Request::pack_wait is over: its pack is only preferred.
+  JobWait wait{};           ///< Before its first attempt. Changed by JobBook::set_wait() alone.
   bool operator==(const JobLife&) const = default;
 };
 
@@ -103,8 +136,13 @@ struct Job {
   }
   /// Whether the job is queued and must not be tried yet.
   bool pauses() const { return life.failures.retry_at != Duration::zero(); }
-  /// Whether the job may be tried now: it is queued and does not pause.
-  bool is_pending() const { return life.state == JobState::kQueued && !pauses(); }
+  /// Whether the job is queued, and waits for other jobs or for its begin.
+  bool is_waiting() const { return life.state == JobState::kQueued && life.wait.is_open(); }
+  /// Whether the job may be tried now: it is queued, does not pause, and waits for no other job and
+  /// no time.
+  bool is_pending() const {
+    return life.state == JobState::kQueued && !pauses() && !life.wait.is_open();
+  }
   bool has_ended() const {
     return life.state == JobState::kCompleted || life.state == JobState::kFailed ||
            life.state == JobState::kCancelled;

@@ -40,8 +40,13 @@ struct KeptBytes {
 
 /// Without its history and attempts.
 std::size_t kept_bytes_of_job(const JobSpec& spec, const std::string& key, const std::string& by);
+/// With its conditions; those of the few arrays are not counted.
 inline std::size_t kept_bytes(const Job& job) {
-  return kept_bytes_of_job(job.spec, job.key, job.submitted_by);
+  constexpr std::size_t kWaitBytes = 64;  // Its times.
+  constexpr std::size_t kItemBytes = 12;
+  const std::size_t items = job.life.wait.after.size();
+  return kept_bytes_of_job(job.spec, job.key, job.submitted_by) +
+         (items == 0 ? 0 : kWaitBytes + items * kItemBytes);
 }
 /// With the largest results that its members may report.
 std::size_t kept_bytes(const Attempt& attempt);

@@ -10,6 +10,7 @@
 #include "scheduler/access/authorize.h"
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/kept_bytes.h"
 #include "scheduler/state/outcomes.h"
@@ -375,6 +376,42 @@ entry::Edit part_for(const Job& task, const entry::Edit& fact) {
   return part;
 }
 
+/// Changes the begin and the deadline of a job or array. False if the entry is rejected.
+bool edit_times(Step& step, JobId id, bool was_tried, const JobWait& before,
+                const entry::Edit& fact) {
+  if (!fact.changes_times()) {
+    return true;
+  }
+  const std::string name = "job " + text_of(id);
+  if (is_task(id)) {
+    step.reject(ErrorCode::kConflict,
+                name + " begins with its array: edit job " + text_of(array_of(id)));
+    return false;
+  }
+  if (was_tried) {
+    step.reject(ErrorCode::kConflict,
+                name + " is no longer before its first attempt, as its begin and deadline are");
+    return false;
+  }
+  Result<JobWait> wait = edited_wait(step.books, before, fact, step.unix_ms);
+  if (!wait) {
+    step.reject(wait.error().code, name + ": " + wait.error().text);
+    return false;
+  }
+  Event said{Severity::kInfo, "job_edited", {{"job", text_of(id)}}};
+  if (fact.begin.has_value()) {
+    said.fields.emplace_back("begin_in_ms", std::to_string(to_ms(*fact.begin)));
+  }
+  if (fact.deadline.has_value()) {
+    said.fields.emplace_back("deadline_in_ms", std::to_string(to_ms(*fact.deadline)));
+  }
+  said.fields.emplace_back("by", fact.by.name);
+  said.fields.emplace_back("index", std::to_string(step.index.value()));
+  step.result.events.push_back(std::move(said));
+  set_wait(step, id, *std::move(wait));
+  return true;
+}
+
 /// The tasks that are to come, those that wait, and the time limit of those that run.
 void edit_array(Step& step, TaskArray& array, const entry::Edit& fact) {
   const Result<Terms> whole = edited_terms(step.books, array.spec, fact);
@@ -391,6 +428,20 @@ void edit_array(Step& step, TaskArray& array, const entry::Edit& fact) {
       return;
     }
     tasks.emplace_back(id, *std::move(terms));
+  }
+  const bool is_in_queue = array.active + array.completed + array.failed != 0;
+  if (fact.begin.has_value() && is_in_queue) {
+    step.reject(
+        ErrorCode::kConflict,
+        "job " + text_of(array.id) + ": tasks of it are in the queue: its begin cannot change");
+    return;
+  }
+  const bool was_tried = array.completed + array.failed != 0 ||
+                         std::any_of(tasks.begin(), tasks.end(), [&step](const auto& task) {
+                           return step.books.jobs.at(task.first).life.attempts != 0;
+                         });
+  if (!edit_times(step, array.id, was_tried, array.wait, fact)) {
+    return;
   }
   tell_edited(step, array.id, terms_of(array.spec), *whole, fact.by);
   set_terms(step, array.spec, *whole,
@@ -458,7 +509,7 @@ void on_requeue(Step& step, const entry::Requeue& fact) {
 
 void on_edit(Step& step, const entry::Edit& fact) {
   if (fact.keeps_priority && fact.queue.empty() && fact.tier == Tier::kNone &&
-      !fact.time_limit.has_value()) {
+      !fact.time_limit.has_value() && !fact.changes_times()) {
     step.reject(ErrorCode::kInvalid, "an edit says at least one thing that changes");
     return;
   }
@@ -477,6 +528,9 @@ void on_edit(Step& step, const entry::Edit& fact) {
   Result<Terms> terms = edited_terms(step.books, *job, fact);
   if (!terms) {
     step.reject(terms.error().code, terms.error().text);
+    return;
+  }
+  if (!edit_times(step, job->id, job->life.attempts != 0, job->life.wait, fact)) {
     return;
   }
   tell_edited(step, job->id, terms_of(job->spec), *terms, fact.by);

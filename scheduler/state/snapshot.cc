@@ -1,6 +1,8 @@
 #include "scheduler/state/snapshot.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "scheduler/state/queue_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
 #include "scheduler/state/share_snapshot.h"
+#include "scheduler/state/wait_snapshot.h"
 
 namespace muster::scheduler {
 namespace {
@@ -43,9 +46,12 @@ enum class Section : std::uint8_t {
   kAudit = 14,
   kQueues = 15,
   kShares = 16,
+  kOver = 17,
 };
 /// 8: the tree of queues; jobs have a queue and a tier, attempts a share.
 constexpr std::uint64_t kSnapshotVersion = 8;
+/// 9: some job or array has conditions. A snapshot without them is of version 8.
+constexpr std::uint64_t kSnapshotVersionLast = 9;
 constexpr std::size_t kLengthBytes = 4;
 constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
@@ -188,7 +194,7 @@ std::vector<Transition> read_history(Reader& in) {
 }
 
 Encoder encode_job(const Job& job) {
-  Encoder out = section(Section::kJob, 28);
+  Encoder out = section(Section::kJob, job.life.wait.is_none() ? 28 : 29);
   out.num(job.id);
   write(out, job.spec);
   out.text(job.key)
@@ -219,6 +225,9 @@ Encoder encode_job(const Job& job) {
       .u64(job.history.gpu_ms)
       .boolean(job.life.is_relaxed)
       .duration(job.life.failures.retry_at);
+  if (!job.life.wait.is_none()) {
+    write_wait(out, job.life.wait);
+  }
   return out;
 }
 
@@ -255,6 +264,9 @@ Job read_job(Reader& in) {
   job.history.gpu_ms = in.u64();
   job.life.is_relaxed = in.boolean();
   job.life.failures.retry_at = in.duration();
+  if (in.left() > 0) {
+    job.life.wait = read_wait(in);
+  }
   return job;
 }
 
@@ -332,10 +344,12 @@ struct Parts {
   AuditParts audit;
   QueueBook queues;
   ShareParts shares;
+  std::deque<Over> over;
 };
 
 void read_head(Reader& in, Parts& parts) {
-  if (in.u64() != kSnapshotVersion) {
+  if (const std::uint64_t version = in.u64();
+      version < kSnapshotVersion || version > kSnapshotVersionLast) {
     in.fail();
   }
   const std::uint64_t epoch = in.u64();
@@ -365,17 +379,21 @@ void read_open_ticket(Reader& in, std::map<std::string, Ticket>& tickets) {
   tickets[std::move(key)] = read_ticket(in);
 }
 
+template <class Id, class Record>
+void keep(std::map<Id, Record>& records, Record record) {
+  const Id id = record.id;
+  records[id] = std::move(record);
+}
+
 /// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kShares)) {
+  switch (read_enum(in, Section::kOver)) {
     case Section::kHead:
       read_head(in, parts);
       break;
-    case Section::kHost: {
-      HostRecord host = read_host(in);
-      parts.hosts[host.id] = std::move(host);
+    case Section::kHost:
+      keep(parts.hosts, read_host(in));
       break;
-    }
     case Section::kAttempt: {
       Attempt attempt = read_attempt(in);
       parts.attempts[attempt.token] = std::move(attempt);
@@ -389,11 +407,9 @@ bool read_document(Reader& in, Parts& parts) {
       attempt->second.members.push_back(read_member_record(in));
       break;
     }
-    case Section::kJob: {
-      Job job = read_job(in);
-      parts.jobs[job.id] = std::move(job);
+    case Section::kJob:
+      keep(parts.jobs, read_job(in));
       break;
-    }
     case Section::kKey:
       read_client_key(in, parts.keys);
       break;
@@ -430,6 +446,9 @@ bool read_document(Reader& in, Parts& parts) {
       break;
     case Section::kShares:
       read_shares(in, parts.shares);
+      break;
+    case Section::kOver:
+      read_over(in, parts.over);
       break;
   }
   return in.ok();
@@ -469,7 +488,7 @@ Result<Parts> read_parts(std::string_view bytes) {
 std::string encoded(const Books& books) {
   std::string out;
   Encoder head = section(Section::kHead, books.epochs.past().empty() ? 6 : 10);
-  head.u64(kSnapshotVersion)
+  head.u64(has_conditions(books) ? kSnapshotVersionLast : kSnapshotVersion)
       .u64(books.epochs.counter())
       .num(books.applied)
       .duration(books.cluster_time)
@@ -492,7 +511,7 @@ std::string encoded(const Books& books) {
     append(out, encode_job(job));
   }
   for (const auto& [id, array] : books.arrays.all()) {
-    Encoder document = section(Section::kArray, kArrayElements);
+    Encoder document = section(Section::kArray, kArrayElements + (array.wait.is_none() ? 0 : 1));
     write_array(document, array);
     append(out, std::move(document));
   }
@@ -529,6 +548,7 @@ std::string encoded(const Books& books) {
   append_all(out, audit_documents(books.audit, number_of(Section::kAudit)));
   append_all(out, queue_documents(books.queues, number_of(Section::kQueues)));
   append_all(out, share_documents(books.shares, books.queues, number_of(Section::kShares)));
+  append_all(out, over_documents(books.eligibility, number_of(Section::kOver)));
   return out;
 }
 
@@ -563,6 +583,7 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   }
   books.shares = *std::move(shares);
   books.sizes = StateSizes(kept_max);
+  books.eligibility.set_over(std::move(parts->over));
   derive(books);
   return books;
 }

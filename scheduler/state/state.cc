@@ -10,6 +10,7 @@
 #include "scheduler/state/attempt_facts.h"
 #include "scheduler/state/audit_rules.h"
 #include "scheduler/state/decision.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/enrolment.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/host_orders.h"
@@ -19,7 +20,6 @@
 #include "scheduler/state/queue_rules.h"
 #include "scheduler/state/registration.h"
 #include "scheduler/state/signed_order.h"
-#include "scheduler/state/unfolding.h"
 
 namespace muster::scheduler {
 namespace {
@@ -119,7 +119,7 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
   CHECK(index > books_.applied);
   Step step{books_, index, unix_ms};
   books_.applied = index;
-  level_met_ = std::max(level_met_, level_needed(kind_of(entry)));
+  level_met_ = std::max(level_met_, level_needed(entry));
   std::optional<AuditLine> line = audited(books_, entry);
   // An order whose signature counts has used the number of its key, also if it is refused then.
   const Status is_signed = check_signature(books_.directory, books_.roll, entry, verifier);
@@ -133,7 +133,7 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
   } else {
     std::visit(Hear{step}, entry);
   }
-  settle_arrays(step);
+  settle_waits(step);
   if (line.has_value()) {
     add_to_audit(step, *std::move(line));
   }

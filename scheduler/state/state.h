@@ -25,6 +25,7 @@
 #include "scheduler/protocol/entry.h"
 #include "scheduler/state/adoption.h"
 #include "scheduler/state/books.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/queue_rules.h"
 #include "scheduler/state/snapshot.h"
 #include "scheduler/state/step.h"
@@ -117,10 +118,11 @@ class State {
   /// have not reported yet what they run.
   bool awaits_hosts() const { return is_recovering() && !host_lists().awaited().empty(); }
   /// Whether something waits for cluster time: a time limit, a deadline, a host left out, a pause,
-  /// a failure to be classed. Client keys may live longer in a cluster that does nothing.
+  /// a failure to be classed, the begin or deadline of a job. Client keys may live longer in a
+  /// cluster that does nothing.
   bool needs_time() const {
-    return pending() != 0 || books_.jobs.has_pauses() || !live().empty() ||
-           !books_.attempts.unclassed().empty() || is_recovering();
+    return pending() != 0 || books_.jobs.has_pauses() || books_.eligibility.needs_time() ||
+           !live().empty() || !books_.attempts.unclassed().empty() || is_recovering();
   }
   /// Whether an open ticket or an access token waits for cluster time, though not to the second.
   bool has_open_ticket() const {
@@ -139,6 +141,16 @@ class State {
   std::string why_not(const entry::Submit& fact) const { return scheduler::why_not(books_, fact); }
   /// As settle_queue().
   Status settle(JobSpec& spec) const { return settle_queue(books_, spec); }
+  /// As scheduler::wait_of(), of a job that is submitted now.
+  Result<JobWait> wait_of(const Eligibility& asked, std::int64_t unix_ms) const {
+    return scheduler::wait_of(books_, asked, unix_ms);
+  }
+  /// The conditions of jobs and arrays.
+  const EligibilityBook& conditions() const { return books_.eligibility; }
+  /// As scheduler::never_of().
+  std::string never_of(const JobWait& wait) const { return scheduler::never_of(books_, wait); }
+  /// How the job, task or array stands: "running", "waits for its turn", "unknown".
+  std::string standing(JobId id) const { return standing_text(books_, id); }
   const RollBook& roll() const { return books_.roll; }
   /// The users, teams and rules of access.
   const Directory& directory() const { return books_.directory; }

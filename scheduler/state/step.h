@@ -39,7 +39,9 @@ struct Step {
   std::int64_t unix_ms = 0;  ///< Of the entry: LoggedEntry.
   ApplyResult result{};
   std::vector<JobId> arrays_moved{};  ///< Arrays of which a task moved, perhaps twice.
-  std::string refusal{};              ///< Of an Abort: the reason of the host, for people.
+  /// Jobs and arrays that ended since settle_waits() looked, and how: some may be forgotten.
+  std::vector<std::pair<JobId, JobState>> ended{};
+  std::string refusal{};  ///< Of an Abort: the reason of the host, for people.
 
   void reject(ErrorCode code, std::string why) {
     result.rejected = std::move(why);

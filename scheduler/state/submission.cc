@@ -6,6 +6,7 @@
 
 #include "gossip/base/name.h"
 #include "scheduler/protocol/codec.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/orders.h"
 #include "scheduler/state/queue_rules.h"
@@ -102,7 +103,7 @@ Status validate(const JobSpec& spec) {
       return invalid("a time is negative or above a year");
     }
   }
-  return ok();
+  return validate(spec.eligibility);
 }
 
 std::string why_not(const Books& books, const entry::Submit& fact) {
@@ -139,6 +140,12 @@ void on_submit(Step& step, entry::Submit& fact) {
     step.reject(settled.error().code, settled.error().text);
     return;
   }
+  Result<JobWait> wait = wait_of(step.books, fact.spec.eligibility, step.unix_ms);
+  if (!wait) {
+    step.reject(wait.error().code, wait.error().text);
+    return;
+  }
+  fact.spec.eligibility = {};
   if (std::string full = why_not(step.books, fact); !full.empty()) {
     step.reject(ErrorCode::kUnavailable, std::move(full));
     return;
@@ -148,7 +155,8 @@ void on_submit(Step& step, entry::Submit& fact) {
   }
   note_asked(step, fact.spec);
   if (fact.spec.array.has_value()) {
-    add_array(step, fact);
+    add_array(step, fact, *std::move(wait));
+    begin_wait(step, step.result.job);
     return;
   }
   Job job;
@@ -156,12 +164,14 @@ void on_submit(Step& step, entry::Submit& fact) {
   job.spec = std::move(fact.spec);
   job.key = fact.key;
   job.submitted_by = fact.by.name;
+  job.life.wait = *std::move(wait);
   const JobId id = job.id;
   const bool is_held = job.spec.is_held;
   add_job(step, std::move(job), "submitted");
   step.result.job = id;
   step.result.capacity_changed = true;
-  if (is_held) {
+  begin_wait(step, id);
+  if (is_held && !step.books.jobs.at(id).has_ended()) {
     // As if the next entry were a Suspend: nothing is placed in between.
     on_suspend(step, entry::Suspend{id, fact.by});
   }

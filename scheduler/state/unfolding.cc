@@ -58,8 +58,10 @@ void unfold(Step& step, TaskArray& array) {
 }
 
 void end(Step& step, TaskArray& array) {
+  step.books.eligibility.remove(array.id, array.wait);
   step.books.sizes.remove_unfinished(kept_bytes_of_job(array.spec, array.key, array.submitted_by));
   step.books.arrays.end(array, step.index, step.unix_ms);
+  step.ended.emplace_back(array.id, array.state());
   step.result.events.push_back({Severity::kInfo,
                                 "array_ended",
                                 {{"job", text_of(array.id)},
@@ -72,7 +74,7 @@ void end(Step& step, TaskArray& array) {
 
 }  // namespace
 
-void add_array(Step& step, entry::Submit& fact) {
+void add_array(Step& step, entry::Submit& fact, JobWait wait) {
   Books& books = step.books;
   TaskArray array;
   array.id = books.jobs.give_number();
@@ -83,6 +85,8 @@ void add_array(Step& step, entry::Submit& fact) {
   array.next = array.spec.array->first;
   array.submitted_at = books.cluster_time;
   array.submitted_unix_ms = step.unix_ms;
+  array.wait = std::move(wait);
+  books.eligibility.add(array.id, array.wait);
   step.result.job = array.id;
   books.sizes.add_unfinished(kept_bytes_of_job(array.spec, array.key, array.submitted_by));
   keep_key(step, array.key, array.id);
@@ -95,19 +99,25 @@ void add_array(Step& step, entry::Submit& fact) {
   books.arrays.add(std::move(array));
 }
 
-void settle_arrays(Step& step) {
+std::set<JobId> settle_arrays(Step& step) {
   const std::set<JobId> moved(step.arrays_moved.begin(), step.arrays_moved.end());
   for (const JobId id : moved) {
     TaskArray* array = step.books.arrays.find(id);
     if (array == nullptr || array->has_ended()) {
       continue;
     }
-    unfold(step, *array);
+    if (array->wait.is_open()) {
+      array->pass_skipped();  // Somebody may have cancelled tasks, or all of it.
+    } else {
+      unfold(step, *array);
+    }
     step.books.waiting.recount(*array);
     if (array->is_unfolded() && array->active == 0) {
       end(step, *array);
     }
   }
+  step.arrays_moved.clear();
+  return moved;
 }
 
 std::vector<JobId> tasks_of(const Books& books, const TaskArray& array, std::uint32_t first,
@@ -124,6 +134,17 @@ std::vector<JobId> tasks_of(const Books& books, const TaskArray& array, std::uin
   return tasks;
 }
 
+void note_folded(Step& step, const TaskArray& array, std::uint32_t first, std::uint32_t last,
+                 JobState state) {
+  for (const JobId task :
+       step.books.eligibility.awaited_tasks(array.id, std::max(first, array.next), last)) {
+    // An adopted task is a job, or was.
+    if (!std::binary_search(array.adopted.begin(), array.adopted.end(), index_of_task(task))) {
+      step.ended.emplace_back(task, state);
+    }
+  }
+}
+
 std::vector<JobId> cancel_folded(Step& step, TaskArray& array, std::uint32_t first,
                                  std::uint32_t last, const std::string& by) {
   const ArrayRange& range = *array.spec.array;
@@ -134,6 +155,7 @@ std::vector<JobId> cancel_folded(Step& step, TaskArray& array, std::uint32_t fir
   }
   std::vector<JobId> jobs = tasks_of(step.books, array, first, last);
   if (last >= array.next) {
+    note_folded(step, array, first, last, JobState::kCancelled);
     array.skip(first, last);
   }
   step.arrays_moved.push_back(array.id);

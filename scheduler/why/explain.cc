@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scheduler/state/charge.h"
+#include "scheduler/why/conditions.h"
 #include "scheduler/why/job_pools.h"
 #include "scheduler/why/what_if.h"
 
@@ -456,7 +457,8 @@ Why why_queued(const State& state, Capacity& capacity, const LeafQueues& queue, 
   for (const LeftOut& left_out : job.life.left_out) {
     answer.left_out.push_back(left_out.host);
   }
-  answer.standstill = {state.awaits_hosts(), retry_in(state, job)};
+  answer.standstill = {state.awaits_hosts(), retry_in(state, job),
+                       conditions_text(state, job.life.wait)};
   std::vector<HostId> without;
   for (const auto& [host, reason] : doubts) {
     without.push_back(host);
@@ -464,7 +466,9 @@ Why why_queued(const State& state, Capacity& capacity, const LeafQueues& queue, 
   const HostChoice choice = capacity.choice(job, without);
   const Usable usable(state, capacity, job, choice);
   tell_change(state, capacity, job, usable, without, answer);
-  tell_turn(state, capacity, queue, job, without, answer);
+  if (!job.life.wait.is_open()) {
+    tell_turn(state, capacity, queue, job, without, answer);
+  }
   answer.fits_now = answer.largest_now >= units;
   answer.lacking_gpus = answer.fits_now ? 0 : units - answer.free_gpus;
   answer.holders = holders_of(state, usable, answer.gpu_type);
@@ -554,6 +558,9 @@ std::string Why::text() const {
   if (is_impossible) {
     return text + "it asks for more than all registered hosts could ever hold" +
            barred(barred_gpus);
+  }
+  if (!standstill.conditions.empty()) {
+    return text + standstill.conditions;
   }
   if (standstill.awaits_hosts) {
     return text + "after the recovery the queue waits for hosts to report what they run";

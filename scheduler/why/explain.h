@@ -45,7 +45,10 @@ using HostDoubts = std::map<HostId, std::string>;
 struct Standstill {
   bool awaits_hosts = false;  ///< The queue stands still: State::awaits_hosts().
   Duration retry_in{0};       ///< Rest of the job's pause, in cluster time; 0 = it does not pause.
-  bool is_none() const { return !awaits_hosts && retry_in == Duration::zero(); }
+  std::string conditions{};   ///< conditions_text() of the job; "" = it waits for no job or time.
+  bool is_none() const {
+    return !awaits_hosts && retry_in == Duration::zero() && conditions.empty();
+  }
 };
 
 /// A single change of the request, and what the job lacks without it.

@@ -62,6 +62,9 @@ std::string_view likely_profile(SchedulerMutant mutant) {
     case SchedulerMutant::kTokenNotPersisted:
       return "cancel_races";
     case SchedulerMutant::kLostKeyAfterSnapshot:
+    case SchedulerMutant::kFailedIsOk:
+    case SchedulerMutant::kBeginEarly:
+    case SchedulerMutant::kBeginFromLastTick:
       return "repeats";
     case SchedulerMutant::kKeepPairOnRegister:
     case SchedulerMutant::kOldGenerationRegistered:

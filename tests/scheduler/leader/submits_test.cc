@@ -202,5 +202,66 @@ TEST_F(RepeatedPlace, AJobThatWasEditedSinceIsTheSame) {
   EXPECT_EQ(replies.back().job, job);
 }
 
+/// A job under one key, submitted again with other conditions; of an array or not.
+class RepeatedConditions : public OneLeader, public ::testing::WithParamInterface<bool> {
+ protected:
+  /// The refusal; "" if it is the first job, or on its way.
+  std::string submit_after(const std::vector<Dependency>& after, Duration begin) {
+    JobSpec spec = spec_of(1);
+    spec.eligibility.after = after;
+    spec.eligibility.begin = begin;
+    if (GetParam()) {
+      spec.array = ArrayRange{1, 3, 0};
+    }
+    replies.clear();
+    give(input::ClientSubmit{++request, "key", spec, "alice"});
+    return replies.empty() || !replies.back().error.has_value() ? "" : replies.back().error->text;
+  }
+  /// Under way or known, according to `commit`.
+  void expect_differences(JobId one, JobId other) {
+    using std::chrono::seconds;
+    const std::vector<Dependency> after = {{Ending::kOk, one}, {Ending::kAny, other}};
+    EXPECT_EQ(submit_after(after, seconds(10)), "");
+    EXPECT_EQ(submit_after(after, seconds(7)), "") << "later, for the same time";
+    EXPECT_EQ(submit_after({after[1], after[0]}, seconds(7)), "") << "all of them count";
+    for (const std::vector<Dependency>& wrong :
+         std::vector<std::vector<Dependency>>{{},
+                                              {after[0]},
+                                              {after[0], after[0]},
+                                              {{Ending::kOk, other}, {Ending::kAny, one}},
+                                              {{Ending::kFail, one}, {Ending::kAny, other}},
+                                              {after[0], after[1], {Ending::kAny, one}}}) {
+      const std::string refusal = submit_after(wrong, seconds(10));
+      EXPECT_NE(refusal.find("other conditions of its begin"), std::string::npos) << refusal;
+    }
+  }
+};
+
+TEST_P(RepeatedConditions, OtherConditionsAreAnotherJob) {
+  join(1);
+  const JobId one = submit(1, "one");
+  const JobId other = submit(1, "other");
+  expect_differences(one, other);
+}
+
+TEST_P(RepeatedConditions, WhileItIsOnItsWayToo) {
+  join(1);
+  const JobId one = submit(1, "one");
+  const JobId other = submit(1, "other");
+  commit = false;
+  expect_differences(one, other);
+}
+
+TEST_P(RepeatedConditions, OnesThatWereMetStillCount) {
+  join(1);
+  const JobId one = submit(1, "one");
+  const JobId other = submit(1, "other");
+  give(input::ClientOrder{++request, entry::Cancel{other, "op"}});
+  ASSERT_TRUE(job(other).has_ended());
+  expect_differences(one, other);
+}
+
+INSTANTIATE_TEST_SUITE_P(JobsAndArrays, RepeatedConditions, ::testing::Bool());
+
 }  // namespace
 }  // namespace muster::scheduler

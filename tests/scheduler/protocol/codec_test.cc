@@ -62,6 +62,20 @@ JobSpec spec_without_limit() {
   return spec;
 }
 
+JobSpec spec_that_waits() {
+  JobSpec spec = spec_of(8);
+  spec.eligibility = {{{Ending::kOk, JobId(7)}, {Ending::kAny, task_id(JobId(8), 3)}},
+                      std::chrono::hours(2),
+                      std::chrono::hours(8)};
+  return spec;
+}
+
+entry::Edit edit_of_times() {
+  entry::Edit edit{JobId(4), 0, {"bob"}, true};
+  edit.begin = std::chrono::hours(1);
+  return edit;
+}
+
 QueueTree full_tree() {
   QueueNode node;
   node.path = "research";
@@ -91,6 +105,8 @@ std::vector<Entry> every_entry() {
       entry::Submit{"key", full_spec(), {"alice@a", "alice", host}},
       entry::Submit{"key", spec_in_queue(), "alice"},
       entry::Submit{"key", spec_without_limit(), "alice"},
+      entry::Submit{"key", spec_that_waits(), "alice"},
+      edit_of_times(),
       entry::Cancel{JobId(4), "bob"},
       entry::Observe{host, pair_of(2), Verdict::kRefused, Health::kCordoned, {"a"}, {"b", "c"}},
       entry::Tick{std::chrono::seconds(1)},
@@ -217,12 +233,52 @@ TEST(Entries, ASpecOfBeforeThereWereQueuesNamesNone) {
   EXPECT_FALSE(read(written(long_path)).second);
 }
 
+TEST(Entries, OnlyOneThatWaitsIsOfTheHighestVersionAndLevel) {
+  const auto version_of = [](const Entry& entry) {
+    const auto document = gossip::Document::parse(encode(entry));
+    gossip::Reader in = document->root();
+    in.u64();
+    return in.u64();
+  };
+  const Entry plain = entry::Submit{"key", full_spec(), "alice"};
+  EXPECT_EQ(version_of(plain), kEntryVersion);
+  EXPECT_EQ(level_needed(plain), level_needed(EntryKind::kSubmit));
+  for (const Entry& entry :
+       {Entry(entry::Submit{"key", spec_that_waits(), "alice"}), Entry(edit_of_times())}) {
+    EXPECT_EQ(version_of(entry), kEntryVersionLast);
+    EXPECT_EQ(level_needed(entry), kWaitsLevel);
+  }
+}
+
+TEST(Entries, ConditionsOutOfBoundsAreNotRead) {
+  const auto is_read = [](const Eligibility& eligibility) {
+    gossip::Encoder out;
+    write(out.array(1), eligibility);
+    const auto document = gossip::Document::parse(out.take());
+    gossip::Reader in = document->root();
+    const Eligibility read = read_eligibility(in);
+    return in.ok() && read == eligibility;
+  };
+  const std::vector<Dependency> most(kDependenciesMax, {Ending::kFail, JobId(7)});
+  const std::vector<Dependency> more(kDependenciesMax + 1, {Ending::kFail, JobId(7)});
+  EXPECT_TRUE(is_read({most, kSpanMax - Duration(1), kSpanMax}));
+  EXPECT_TRUE(is_read({most, kSpanMax, Duration(0)}));
+  EXPECT_FALSE(is_read({more, Duration(0), Duration(0)}));
+  EXPECT_FALSE(is_read({{}, Duration(-1), Duration(0)}));
+  EXPECT_FALSE(is_read({{}, kSpanMax + Duration(1), Duration(0)}));
+  EXPECT_FALSE(is_read({{}, Duration(0), kSpanMax + Duration(1)}));
+  EXPECT_FALSE(is_read({{}, Duration(2), Duration(1)}));
+  EXPECT_FALSE(is_read({{}, Duration(2), Duration(2)})) << "it would be late when it may begin";
+  EXPECT_FALSE(is_read({{{static_cast<Ending>(3), JobId(7)}}, Duration(0), Duration(0)}));
+}
+
 TEST(Entries, UnknownKindOrVersionSaysSo) {
   using gossip::Encoder;
   EXPECT_FALSE(
       decode_entry(Encoder().array(4).u64(99).u64(kEntryVersion).u64(0).u64(0).take()).has_value());
-  EXPECT_FALSE(decode_entry(Encoder().array(4).u64(6).u64(kEntryVersion + 1).u64(0).u64(0).take())
-                   .has_value());
+  EXPECT_FALSE(
+      decode_entry(Encoder().array(4).u64(6).u64(kEntryVersionLast + 1).u64(0).u64(0).take())
+          .has_value());
   const auto earlier = decode_entry(Encoder().array(3).u64(6).u64(3).u64(0).take());
   ASSERT_FALSE(earlier.has_value());
   EXPECT_NE(earlier.error().text.find("start with an empty data directory"), std::string::npos);

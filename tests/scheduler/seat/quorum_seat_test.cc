@@ -262,6 +262,26 @@ TEST_F(SeatOfThree, WhatAVoterCouldNotApplyIsNotWrittenIntoTheLog) {
   EXPECT_EQ(replies_[0].code, ErrorCode::kNotFound);  // The log heard of it.
 }
 
+TEST_F(SeatOfThree, ASubmitThatWaitsIsRefusedWhileAVoterWouldNotWait) {
+  answering_ = {host('b'), host('c')};
+  levels_ = {{host('b'), kCommandLevel}, {host('c'), kWaitsLevel - 1}};
+  pass(20s, true);
+  ASSERT_TRUE(seat_->leads());
+  input::ClientSubmit submit;
+  submit.request = 7;
+  submit.key = "key";
+  submit.spec.command.argv = {"train"};
+  submit.spec.request.ranks = 1;
+  submit.spec.eligibility.begin = 1h;
+  replies_.clear();
+  seat_->step(now_, submit);
+  collect();
+  ASSERT_EQ(replies_.size(), 1U);
+  EXPECT_EQ(replies_[0].code, ErrorCode::kUnavailable);
+  EXPECT_NE(replies_[0].text.find("upgrade " + host('c').short_hex() + " first"), std::string::npos)
+      << replies_[0].text;
+}
+
 TEST_F(SeatOfThree, WhatTheLogHoldsAlreadyIsNotGatedBySilentVoters) {
   answering_ = {host('b'), host('c')};
   levels_ = {{host('b'), kCommandLevel}, {host('c'), kCommandLevel}};

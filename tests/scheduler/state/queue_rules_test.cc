@@ -484,7 +484,7 @@ TEST(QueueSnapshot, OneOfAnotherVersionIsRefused) {
   constexpr std::size_t kVersionAt = 6;  // Behind the length, the size of the head, its section.
   ASSERT_EQ(bytes[kVersionAt], 8);
   EXPECT_TRUE(State::decode(bytes).has_value());
-  for (const char other : {'\7', '\11'}) {
+  for (const char other : {'\7', '\12'}) {
     bytes[kVersionAt] = other;
     EXPECT_FALSE(State::decode(bytes).has_value());
   }
