@@ -40,6 +40,25 @@ struct RequeueArgs {
   bool operator==(const RequeueArgs&) const = default;
 };
 
+/// A condition of a job about another one.
+struct WaitItem {
+  std::string item;  ///< "ok:7"
+  /// How that job stands; "" = the condition is met or was given up, the job that waited has ended,
+  /// or the asker does not see that job.
+  std::string state;
+  bool operator==(const WaitItem&) const = default;
+};
+
+/// The conditions under which a job, or an array as a whole, begins.
+struct WaitInfo {
+  std::vector<WaitItem> after{};  ///< As submitted.
+  // On the leader's wall clock; 0 = there is no such time, or it is not known.
+  std::uint64_t begin_unix_ms = 0;
+  std::uint64_t deadline_unix_ms = 0;
+  bool is_before_begin = false;  ///< It waits, and its begin is all that it waits for.
+  bool operator==(const WaitInfo&) const = default;
+};
+
 struct JobSummary {
   JobId id;
   std::string name;
@@ -71,8 +90,12 @@ struct JobSummary {
   std::uint64_t tasks_cancelled = 0;  ///< Includes tasks that were cancelled before they began.
   std::string queue{};                ///< The path of its queue; "" = it names no queue.
   std::string tier{};                 ///< scheduler::text_of(Tier); "" = it has no tier.
+  WaitInfo wait{};
   bool operator==(const JobSummary&) const = default;
 };
+
+/// EditArgs: the time stays.
+inline constexpr std::uint64_t kKeepsTime = UINT64_MAX;
 
 /// Changes of a job; the rest stays.
 struct EditArgs {
@@ -85,6 +108,9 @@ struct EditArgs {
   std::uint64_t time_limit_ms = 0;                ///< 0 = it keeps its limit.
   bool has_no_limit = false;  ///< The job loses its limit, whatever `time_limit_ms` says.
   bool adds_time = false;     ///< `time_limit_ms` is added to the limit in force.
+  // From now on; 0 = the job has none any more.
+  std::uint64_t begin_ms = kKeepsTime;
+  std::uint64_t deadline_ms = kKeepsTime;
   bool operator==(const EditArgs&) const = default;
 };
 
@@ -301,6 +327,7 @@ struct WhyInfo {
   /// Jobs of other queues and users that wait for a pool of it: by their shares they may go first.
   std::uint64_t others_wait = 0;
   WhyTurn turn{};
+  WaitInfo wait{};  ///< As JobSummary::wait.
   bool operator==(const WhyInfo&) const = default;
 };
 

@@ -254,7 +254,8 @@ void fields(A& a, GpuBoard& v) {
 template <class A>
 void fields(A& a, EditArgs& v) {
   a(v.job, v.priority, trailing(v.keeps_priority), trailing(v.queue), trailing(v.tier),
-    trailing(v.time_limit_ms), trailing(v.has_no_limit), trailing(v.adds_time));
+    trailing(v.time_limit_ms), trailing(v.has_no_limit), trailing(v.adds_time),
+    trailing(v.begin_ms), trailing(v.deadline_ms));
 }
 template <class A>
 void fields(A& a, UsageQuery& v) {
@@ -284,7 +285,7 @@ void fields(A& a, JobSummary& v) {
     trailing(v.age_ms), trailing(v.run_ms), trailing(v.gpu_ms), trailing(v.is_doubtful),
     trailing(v.reason), trailing(v.ranks), trailing(v.tasks), trailing(v.tasks_running),
     trailing(v.tasks_completed), trailing(v.tasks_failed), trailing(v.tasks_cancelled),
-    trailing(v.queue), trailing(v.tier));
+    trailing(v.queue), trailing(v.tier), trailing(v.wait));
 }
 template <class A>
 void fields(A& a, JobList& v) {
@@ -356,7 +357,7 @@ void fields(A& a, WhyInfo& v) {
     trailing(v.awaits_hosts), trailing(v.holders_more), trailing(v.storm), v.has_gpus, v.open_hosts,
     v.filters, v.largest, v.would_fit, trailing(v.places), trailing(v.places_more),
     trailing(v.queue), trailing(v.tier), trailing(v.full_queue), trailing(v.full_text),
-    trailing(v.others_wait), trailing(v.turn));
+    trailing(v.others_wait), trailing(v.turn), trailing(v.wait));
 }
 template <class A>
 void fields(A& a, OutputQuery& v) {

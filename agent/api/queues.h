@@ -51,10 +51,10 @@ struct TierWaits {
 struct QueueUse {
   std::string path;
   bool is_leaf = false;
-  std::vector<PoolUse> pools{};       ///< Pools of which it holds some, or in which jobs wait.
-  std::uint64_t pending = 0;          ///< Jobs that wait in it, and below it; tasks of arrays, too.
-  std::uint64_t running = 0;          ///< Jobs with an attempt.
-  std::uint64_t longest_wait_ms = 0;  ///< Of its jobs that wait, since their submit.
+  std::vector<PoolUse> pools{};  ///< Pools of which it holds some, or in which jobs wait.
+  std::uint64_t pending = 0;     ///< Jobs and tasks that wait in it, and below it, for a time too.
+  std::uint64_t running = 0;     ///< Jobs with an attempt.
+  std::uint64_t longest_wait_ms = 0;  ///< Of its jobs that wait, since they may start.
   /// Tiers of which jobs wait, the highest first. Older nodes do not send it.
   std::vector<TierWaits> waits{};
   bool operator==(const QueueUse&) const = default;

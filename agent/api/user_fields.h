@@ -1,7 +1,7 @@
 #pragma once
-// The fields of the structs in users.h and queues.h, and of the part of WhyInfo about queues, in
-// the order of the wire. Part of payload.cc, which has those of all others: each struct has one
-// list of fields for both directions, and `a` is a Writer or a Loader.
+// The fields of the structs in users.h and queues.h, of WaitInfo, and of the part of WhyInfo about
+// queues, in the order of the wire. Part of payload.cc, which has those of all others: each struct
+// has one list of fields for both directions, and `a` is a Writer or a Loader.
 
 #include "agent/api/jobs.h"
 #include "agent/api/queues.h"
@@ -127,6 +127,14 @@ template <class A>
 void fields(A& a, WhyTurn& v) {
   a(v.pool, v.first, v.rule, v.text, v.next_with, v.own, v.other, trailing(v.starts_in_ms),
     trailing(v.planned_hosts));
+}
+template <class A>
+void fields(A& a, WaitItem& v) {
+  a(v.item, v.state);
+}
+template <class A>
+void fields(A& a, WaitInfo& v) {
+  a(v.after, v.begin_unix_ms, v.deadline_unix_ms, v.is_before_begin);
 }
 
 }  // namespace muster::agent

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "agent/front/use_model.h"
+#include "agent/front/wait_model.h"
+#include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/why/conditions.h"
 
 namespace muster::agent {
 namespace {
@@ -26,6 +31,14 @@ std::string counts_text(const JobSummary& summary) {
   add(summary.tasks_failed, "failed");
   add(summary.tasks_cancelled, "cancelled");
   return text;
+}
+
+std::int32_t exit_code_of(const scheduler::TaskArray& array) {
+  const scheduler::JobState state = array.state();
+  if (state == scheduler::JobState::kFailed) {
+    return array.wait.ended_by == scheduler::kTooLate ? scheduler::kExitTooLate : 1;
+  }
+  return state == scheduler::JobState::kCancelled ? scheduler::kExitCancelled : 0;
 }
 
 /// The hosts of the task's last attempt.
@@ -82,9 +95,7 @@ JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArr
   summary.priority = array.priority;
   summary.queue = spec.queue;
   summary.tier = scheduler::text_of(spec.tier);
-  summary.exit_code = array.state() == scheduler::JobState::kFailed      ? 1
-                      : array.state() == scheduler::JobState::kCancelled ? scheduler::kExitCancelled
-                                                                         : 0;
+  summary.exit_code = exit_code_of(array);
   summary.submit_unix_ms = unsigned_ms(array.submitted_unix_ms);
   summary.end_unix_ms = unsigned_ms(array.ended_unix_ms);
   summary.age_ms = wall_age_ms(hosts.now_unix_ms, array.submitted_unix_ms);
@@ -94,7 +105,11 @@ JobSummary array_summary(const scheduler::State& state, const scheduler::TaskArr
   summary.tasks_failed = array.failed;
   summary.tasks_cancelled = array.cancelled + array.skipped_count();
   summary.cause = array.cancelled_by.empty() ? "" : "cancelled by " + array.cancelled_by;
-  summary.reason = counts_text(summary);
+  summary.cause = array.wait.ended_by.empty() ? std::move(summary.cause) : array.wait.ended_by;
+  summary.reason = !array.wait.ended_by.empty() ? array.wait.ended_by
+                   : is_waiting(array)          ? scheduler::conditions_brief(state, array.wait)
+                                                : counts_text(summary);
+  summary.wait = wait_info(state, array);
   add_tasks(state, array, hosts, summary);
   return summary;
 }

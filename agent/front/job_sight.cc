@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "scheduler/access/authorize.h"
+#include "scheduler/state/eligibility_rules.h"
+#include "scheduler/why/conditions.h"
 
 namespace muster::agent {
 namespace {
@@ -76,12 +78,70 @@ std::uint64_t JobSight::gpus_of_others() const {
   return gpus;
 }
 
-JobList JobSight::seen(JobList list) const {
-  if (is_limited_) {
-    std::erase_if(list.jobs, [this](const JobSummary& job) { return !sees(job.id); });
-    list.gpus_of_others = gpus_of_others();
+Status JobSight::check_after(const scheduler::Eligibility& eligibility) const {
+  std::size_t number = 0;
+  for (const scheduler::Dependency& item : eligibility.after) {
+    ++number;
+    if (sees(item.job)) {
+      continue;
+    }
+    if (state_.job(item.job) == nullptr && state_.array(array_of(item.job)) == nullptr) {
+      return ok();  // The log says so, unless it knows that submit already.
+    }
+    return scheduler::unknown_error(number, item);
   }
+  return ok();
+}
+
+const scheduler::JobWait* JobSight::wait_of(JobId id) const {
+  if (const scheduler::Job* job = state_.job(id)) {
+    return &job->life.wait;
+  }
+  const scheduler::TaskArray* array = state_.array(id);
+  return array == nullptr ? nullptr : &array->wait;
+}
+
+std::string JobSight::seen_text(std::string text, const scheduler::JobWait& wait) const {
+  return without_standings(std::move(text), wait, [this](JobId job) { return sees(job); });
+}
+
+void JobSight::hide_standings(WaitInfo& info, const scheduler::JobWait& wait) const {
+  for (std::size_t i = 0; i < info.after.size(); ++i) {
+    if (i >= wait.after.size() || !sees(wait.after[i].asked.job)) {
+      info.after[i].state.clear();
+    }
+  }
+}
+
+void JobSight::hide_standings(JobSummary& summary, const scheduler::JobWait& wait) const {
+  hide_standings(summary.wait, wait);
+  summary.reason = seen_text(std::move(summary.reason), wait);
+  summary.cause = seen_text(std::move(summary.cause), wait);
+}
+
+JobList JobSight::seen(JobList list) const {
+  if (!is_limited_) {
+    return list;
+  }
+  std::erase_if(list.jobs, [this](const JobSummary& job) { return !sees(job.id); });
+  for (JobSummary& job : list.jobs) {
+    if (const scheduler::JobWait* wait = wait_of(job.id)) {
+      hide_standings(job, *wait);
+    }
+  }
+  list.gpus_of_others = gpus_of_others();
   return list;
+}
+
+JobDetail JobSight::seen(JobDetail detail) const {
+  const scheduler::JobWait* wait = is_limited_ ? wait_of(detail.summary.id) : nullptr;
+  if (wait != nullptr) {
+    hide_standings(detail.summary, *wait);
+    for (TransitionInfo& step : detail.transitions) {
+      step.cause = seen_text(std::move(step.cause), *wait);
+    }
+  }
+  return detail;
 }
 
 HostUse JobSight::seen(HostUse use) const {
@@ -128,6 +188,10 @@ WhyInfo JobSight::seen(WhyInfo why) const {
   if (!is_limited_) {
     return why;
   }
+  if (const scheduler::JobWait* wait = wait_of(why.job)) {
+    hide_standings(why.wait, *wait);
+    why.headline = seen_text(std::move(why.headline), *wait);
+  }
   std::erase_if(why.ahead, [this](JobId job) { return !sees(job); });
   why.turn.first = sees(why.turn.first) ? why.turn.first : JobId();
   // Half of a set of jobs whose end would start it says what is not so.
@@ -152,6 +216,12 @@ WhyInfo JobSight::seen(WhyInfo why) const {
 bool JobSight::sees_event(const std::string& text) const {
   const auto job = job_behind(text, " job=");
   return !is_limited_ || !job.has_value() || sees(*job);
+}
+
+std::string JobSight::seen_event(std::string text) const {
+  const auto job = is_limited_ ? job_behind(text, " job=") : std::nullopt;
+  const scheduler::JobWait* wait = job.has_value() ? wait_of(*job) : nullptr;
+  return wait == nullptr ? text : seen_text(std::move(text), *wait);
 }
 
 }  // namespace muster::agent

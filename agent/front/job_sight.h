@@ -10,6 +10,7 @@
 #include "agent/api/hosts.h"
 #include "agent/api/jobs.h"
 #include "gossip/base/ids.h"
+#include "gossip/base/result.h"
 #include "scheduler/access/directory.h"
 #include "scheduler/state/state.h"
 
@@ -31,7 +32,12 @@ class JobSight {
   /// The user itself, and users that share a team with it.
   bool sees_user(const std::string& user) const;
 
+  /// kNotFound, in the words of the log about jobs that there are not, if a condition is about a
+  /// job that is not seen.
+  Status check_after(const scheduler::Eligibility& eligibility) const;
+
   JobList seen(JobList list) const;
+  JobDetail seen(JobDetail detail) const;
   HostUse seen(HostUse use) const;
   HostUseList seen(HostUseList list) const;
   HostDetail seen(HostDetail detail) const;
@@ -42,8 +48,17 @@ class JobSight {
   std::uint64_t gpus_of_others() const;
   /// Whether the text of an event names no job, or one that is seen.
   bool sees_event(const std::string& text) const;
+  /// The text of an event that is seen, without how jobs stand that are not.
+  std::string seen_event(std::string text) const;
 
  private:
+  /// The conditions of the job or array; null if the state does not know it.
+  const scheduler::JobWait* wait_of(JobId job) const;
+  /// A text about the job with these conditions, without how jobs stand that are not seen.
+  std::string seen_text(std::string text, const scheduler::JobWait& wait) const;
+  void hide_standings(WaitInfo& info, const scheduler::JobWait& wait) const;
+  void hide_standings(JobSummary& summary, const scheduler::JobWait& wait) const;
+
   const scheduler::State& state_;
   const scheduler::Directory& directory_;
   std::string user_;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "agent/front/wait_model.h"
 #include "scheduler/policy/owed_waits.h"
 #include "scheduler/protocol/request.h"
 #include "scheduler/state/charge.h"
@@ -48,7 +49,12 @@ class LoadCounter {
     }
     for (const auto& [id, array] : state_.arrays()) {
       const std::uint64_t waiting = array.has_ended() ? 0 : array.folded() - array.skipped_count();
-      add_waiting(array.spec, id, waiting, wait_ms(array.submitted_at, array.submitted_unix_ms));
+      if (is_waiting(array)) {
+        add_pending(array.spec, waiting);
+      } else {
+        add_waiting(array.spec, id, waiting,
+                    wait_ms(array.wait, array.submitted_at, array.submitted_unix_ms));
+      }
     }
     for (const auto& [group, jobs] : groups_) {
       spread(group, jobs);
@@ -61,8 +67,13 @@ class LoadCounter {
   void add(const scheduler::Job& job) {
     switch (job.life.state) {
       case JobState::kQueued:
-        add_waiting(job.spec, job.id, 1,
-                    wait_ms(job.history.submitted_at, job.history.submitted_unix_ms));
+        if (job.is_waiting()) {
+          add_pending(job.spec, 1);
+        } else {
+          add_waiting(
+              job.spec, job.id, 1,
+              wait_ms(job.life.wait, job.history.submitted_at, job.history.submitted_unix_ms));
+        }
         break;
       case JobState::kScheduled:
       case JobState::kRunning:
@@ -77,8 +88,16 @@ class LoadCounter {
     }
   }
 
-  std::uint64_t wait_ms(Duration since, std::int64_t since_unix_ms) const {
-    return scheduler::waited_ms(state_, since, since_unix_ms, now_unix_ms_);
+  /// As OwedWait::waited_ms: the time before its conditions were met does not count.
+  std::uint64_t wait_ms(const scheduler::JobWait& wait, Duration since,
+                        std::int64_t since_unix_ms) const {
+    return wait.over_at > since ? scheduler::waited_ms(state_, wait.over_at, 0, now_unix_ms_)
+                                : scheduler::waited_ms(state_, since, since_unix_ms, now_unix_ms_);
+  }
+
+  /// Jobs that wait for others, or for their begin, ask for nothing yet.
+  void add_pending(const scheduler::JobSpec& spec, std::uint64_t count) {
+    counts_of(state_.queues().number_of(spec.queue)).pending += count;
   }
 
   void add_waiting(const scheduler::JobSpec& spec, JobId job, std::uint64_t count,

@@ -1,6 +1,8 @@
 #pragma once
 // QueueLoad: how many jobs wait and run in each queue, and in which pools they wait. A job counts
-// in its queue and in all above it; a task that is no job yet counts as one that waits. Pure.
+// in its queue and in all above it; a task that is no job yet counts as one that waits. Jobs that
+// wait for others, or for their begin, are pending and nothing else: they ask for nothing yet.
+// Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,9 +36,10 @@ struct WaitingInPool {
 };
 
 struct QueueCounts {
-  std::uint64_t pending = 0;
+  std::uint64_t pending = 0;  ///< All jobs that are queued.
   std::uint64_t running = 0;  ///< Jobs with an attempt.
-  /// Of jobs that wait, the highest tier first. Jobs without a tier count as Tier::kStandard.
+  /// Of jobs that could start, the highest tier first. Jobs without a tier count as
+  /// Tier::kStandard.
   std::map<scheduler::Tier, TierWaits, std::greater<>> waits;
 };
 

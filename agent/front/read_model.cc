@@ -8,10 +8,12 @@
 #include "agent/api/payload.h"
 #include "agent/front/array_model.h"
 #include "agent/front/use_model.h"
+#include "agent/front/wait_model.h"
 #include "crdt/rows/roll.h"
 #include "membership/rings.h"
 #include "scheduler/policy/owed_waits.h"
 #include "scheduler/protocol/host_fault.h"
+#include "scheduler/why/conditions.h"
 #include "scheduler/why/explain.h"
 
 namespace muster::agent {
@@ -346,8 +348,10 @@ JobSummary summary_of(const scheduler::State& state, const scheduler::Job& job,
   const bool is_under_way = newest != nullptr && job.life.current == newest->token;
   const std::string next = is_under_way ? outlook(job, *newest, hosts) : "";
   summary.is_doubtful = job.life.state == scheduler::JobState::kRunning && !next.empty();
+  summary.wait = wait_info(state, job);
   summary.reason = job.pauses()
                        ? "retries in " + scheduler::pause_text(scheduler::retry_in(state, job))
+                   : job.is_waiting() ? scheduler::conditions_brief(state, job.life.wait)
                    : job.life.state == scheduler::JobState::kQueued    ? waits->text(job.id)
                    : job.life.state == scheduler::JobState::kCompleted ? ""
                    : !next.empty()                                     ? next
@@ -362,6 +366,10 @@ std::size_t size_bytes(const JobSummary& summary) {
                      summary.queue.size() + summary.tier.size() + 64;
   for (const std::string& host : summary.hosts) {
     size += 5 + host.size();
+  }
+  size += 24;  // The times of its conditions.
+  for (const WaitItem& each : summary.wait.after) {
+    size += 1 + 5 + each.item.size() + 5 + each.state.size();
   }
   return size;
 }

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "agent/api/payload.h"
+#include "agent/front/array_model.h"
+#include "agent/front/wait_model.h"
+#include "scheduler/why/conditions.h"
 #include "scheduler/why/explain.h"
 
 namespace muster::agent {
@@ -135,6 +138,7 @@ WhyInfo info_of(const scheduler::State& state, const HostViews& hosts, const sch
   info.ahead_count = why.ahead_count;
   info.awaits_hosts = why.standstill.awaits_hosts;
   add_queue(job, why, state.cluster_time(), info);
+  info.wait = wait_info(state, job);
   if (why.ahead_count == 0 && why.full_queue.empty() && why.standstill.is_none() &&
       hosts.unled.empty()) {
     using scheduler::TurnRule;
@@ -196,6 +200,27 @@ WhyInfo why_info(const JobsKnown& known, const HostViews& hosts, JobId id) {
   return info_of(state, hosts, *job, *why);
 }
 
+WhyInfo why_array(const JobsKnown& known, const HostViews& hosts,
+                  const scheduler::TaskArray& array) {
+  const scheduler::State& state = known.state;
+  if (const std::optional<JobId> task = telling_task(state, array)) {
+    return why_info(known, hosts, *task);
+  }
+  const JobSummary summary = array_summary(state, array, hosts);
+  WhyInfo why;
+  why.wait = summary.wait;
+  why.job = array.id;
+  why.state = summary.state;
+  why.queue = summary.queue;
+  why.tier = summary.tier;
+  why.headline = is_waiting(array) ? scheduler::conditions_text(state, array.wait) : summary.reason;
+  // Tasks that failed before their turn have no names.
+  if (summary.tasks_failed > 0 && array.wait.ended_by.empty()) {
+    why.headline += "; `muster show " + text_of(array.id) + "` names those that failed";
+  }
+  return why;
+}
+
 WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
                      const scheduler::JobSpec& spec) {
   const scheduler::State& state = known.state;
@@ -203,11 +228,18 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
   job.id = scheduler::kDryRun;
   job.spec = spec;
   job.orders.priority = spec.priority;
+  if (auto wait = state.wait_of(spec.eligibility, hosts.now_unix_ms)) {
+    job.life.wait = *std::move(wait);
+  }
   job.life.reason = "not submitted";
   const scheduler::HostDoubts doubts = doubts_of(state, hosts);
   const scheduler::Why why = scheduler::why_queued(state, known.capacity, known.queue, job, doubts);
   WhyInfo info = info_of(state, hosts, job, why);
   info.job = JobId();
+  if (const std::string never = state.never_of(job.life.wait); !never.empty()) {
+    info.headline = "it would be cancelled at once: " + never;
+    return info;
+  }
   const bool may_be_first = why.ahead_count == 0 && why.others_wait == 0 && why.full_queue.empty();
   if (!why.fits_now || !may_be_first || !why.standstill.is_none() || !hosts.unled.empty()) {
     return info;

@@ -270,6 +270,9 @@ Response events_of(const NodeView& node, const Request& request) {
   EventsPage page = node.recent.page(node.wall_clock.unix_ms(node.now),
                                      query.value_or(EventsQuery()), names_of(node));
   std::erase_if(page.events, [&](const EventInfo& event) { return !sight.sees_event(event.text); });
+  for (EventInfo& event : page.events) {
+    event.text = sight.seen_event(std::move(event.text));
+  }
   return aged(good(node, encode_payload(page)), Duration(0));
 }
 
@@ -344,30 +347,11 @@ JobDetail as_shown(const NodeView& node, const Request& request, JobDetail detai
   if (detail.is_private) {
     detail.spec.command = {};
   }
-  return detail;
+  return sight_of(node, request).seen(std::move(detail));
 }
 
 WhyInfo as_told(const NodeView& node, WhyInfo why) {
   why.storm = storm_info(node.membership.storm(), node.now);
-  return why;
-}
-
-/// The reason for which its first task waits, or one line about all tasks.
-WhyInfo why_array(const Views& views, const scheduler::TaskArray& array) {
-  const scheduler::State& state = views.jobs.state;
-  if (const std::optional<JobId> task = telling_task(state, array)) {
-    return why_info(views.jobs, views.hosts, *task);
-  }
-  const JobSummary summary = array_summary(state, array, views.hosts);
-  WhyInfo why;
-  why.job = array.id;
-  why.state = summary.state;
-  why.queue = summary.queue;
-  why.tier = summary.tier;
-  why.headline =
-      summary.reason + (summary.tasks_failed > 0
-                            ? "; `muster show " + text_of(array.id) + "` names those that failed"
-                            : "");
   return why;
 }
 
@@ -504,8 +488,9 @@ Response why_answer(const NodeView& node, const Request& request, const std::str
   const Views views = views_of(node, unled);
   const JobId job = job_of(request);
   if (const scheduler::TaskArray* array = array_meant(views.jobs.state, job)) {
-    return good(node, encode_payload(
-                          sight_of(node, request).seen(as_told(node, why_array(views, *array)))));
+    return good(
+        node, encode_payload(sight_of(node, request)
+                                 .seen(as_told(node, why_array(views.jobs, views.hosts, *array)))));
   }
   if (auto refusal = why_no_job(node, job)) {
     return *std::move(refusal);
@@ -531,13 +516,20 @@ Response dry_run_answer(const NodeView& node, const Request& request, const std:
   if (const Status settled = views.jobs.state.settle(spec); !settled) {
     return bad(node, status_of(settled.error().code), settled.error().text);
   }
+  const JobSight sight = sight_of(node, request);
+  if (const Status seen = sight.check_after(spec.eligibility); !seen) {
+    return bad(node, status_of(seen.error().code), seen.error().text);
+  }
+  const auto wait = views.jobs.state.wait_of(spec.eligibility, 0);
+  if (!wait) {
+    return bad(node, status_of(wait.error().code), wait.error().text);
+  }
   std::string why_not = scheduler::why_impossible(views.jobs.state, views.jobs.capacity, spec);
   if (!why_not.empty()) {
     return bad(node, ResponseStatus::kImpossible, std::move(why_not));
   }
   return good(
-      node, encode_payload(sight_of(node, request)
-                               .seen(as_told(node, dry_run_info(views.jobs, views.hosts, spec)))));
+      node, encode_payload(sight.seen(as_told(node, dry_run_info(views.jobs, views.hosts, spec)))));
 }
 
 struct StateRow {

@@ -5,6 +5,7 @@
 
 #include "agent/api/verbs.h"
 #include "agent/front/access.h"
+#include "agent/front/job_sight.h"
 #include "agent/node/join.h"
 #include "gossip/base/check.h"
 #include "gossip/base/name.h"
@@ -61,6 +62,12 @@ Order edit(const Request& request, const Asker& asker) {
     edited.time_limit = span_of(arguments.time_limit_ms);
   }
   edited.adds_time = arguments.adds_time;
+  if (arguments.begin_ms != kKeepsTime) {
+    edited.begin = span_of(arguments.begin_ms);
+  }
+  if (arguments.deadline_ms != kKeepsTime) {
+    edited.deadline = span_of(arguments.deadline_ms);
+  }
   return edited;
 }
 
@@ -254,6 +261,11 @@ Result<scheduler::SeatInput> seat_input_of(const NodeView& node, const Request& 
       // The host of the login states the user of the request; the client fills in the job.
       if (!request.user.empty()) {
         submit.spec.user = request.user;
+      }
+      const scheduler::State& state = node.seat.state();
+      const JobSight sight(state, state.directory(), request.user);
+      if (const Status seen = sight.check_after(submit.spec.eligibility); !seen) {
+        return seen.error();
       }
       if (submit.spec.team.empty() && !request.token.is_zero()) {
         submit.spec.team = team_of_submit(node.seat.state().directory(), request);

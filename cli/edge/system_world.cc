@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -146,6 +147,23 @@ std::string local_time(std::uint64_t unix_ms) {
   return text.data();
 }
 
+std::optional<std::int64_t> unix_of(const LocalMinute& minute) {
+  constexpr int kFirstYear = 1900;
+  std::tm parts{};
+  parts.tm_year = minute.year - kFirstYear;
+  parts.tm_mon = minute.month - 1;
+  parts.tm_mday = minute.day;
+  parts.tm_hour = minute.hour;
+  parts.tm_min = minute.minute;
+  parts.tm_isdst = -1;  // The time zone knows.
+  const std::time_t seconds = std::mktime(&parts);
+  // A minute that does not exist is moved to one that does: 02-31 to 03-03.
+  const bool is_kept = parts.tm_year == minute.year - kFirstYear &&
+                       parts.tm_mon == minute.month - 1 && parts.tm_mday == minute.day &&
+                       parts.tm_hour == minute.hour && parts.tm_min == minute.minute;
+  return seconds == -1 || !is_kept ? std::nullopt : std::optional(std::int64_t{seconds} * 1000);
+}
+
 std::optional<std::string> ask(const std::string& question) {
   std::cerr << question << std::flush;
   std::string line;
@@ -216,6 +234,12 @@ World system_world() {
   world.random_key = random_key;
   world.clock.now = boot_now;
   world.clock.local_time = local_time;
+  world.clock.unix_of = unix_of;
+  world.clock.unix_ms = [] {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
+  };
   world.clock.sleep = [](Duration duration) { std::this_thread::sleep_for(duration); };
   world.user_name = user_name;
   world.shell = {working_directory, shell_settings};

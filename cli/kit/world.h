@@ -29,12 +29,26 @@ namespace muster::cli {
 
 struct AgentOptions;
 
+/// A minute of the local wall clock.
+struct LocalMinute {
+  int year = 1970;
+  int month = 1;  ///< 1 to 12.
+  int day = 1;
+  int hour = 0;
+  int minute = 0;
+};
+
 /// The time that passes, and the one that people read.
 struct WorldClock {
   std::function<Instant()> now;
   std::function<void(Duration)> sleep;
   /// "2026-11-23 11:38:09" where this process is, of milliseconds since 1970 began.
   std::function<std::string(std::uint64_t unix_ms)> local_time;
+  /// Milliseconds since 1970 began.
+  std::function<std::uint64_t()> unix_ms;
+  /// The first moment of that minute, in milliseconds since 1970 began; nullopt if the calendar has
+  /// no such day, or if the clock skips the minute because it is set forward then.
+  std::function<std::optional<std::int64_t>(const LocalMinute&)> unix_of;
 };
 
 /// The person in front of the process, if there is one.

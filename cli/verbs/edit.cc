@@ -12,6 +12,7 @@
 #include "cli/kit/job_choice.h"
 #include "cli/kit/quote.h"
 #include "cli/kit/retry.h"
+#include "cli/kit/wall_time.h"
 #include "cli/verbs/verb.h"
 
 namespace muster::cli {
@@ -38,6 +39,22 @@ class Edit final : public Verb {
         "Stop an attempt of the job after this long, as 90m or 8h; +4h adds to the limit; none "
         "removes it",
         "SPAN|+SPAN|none");
+    options.value(
+        "--begin",
+        [this](const std::string& text) {
+          return take_time(text, times_.may_be_none, times_.begin);
+        },
+        "Begin the job, which had no attempt yet, no earlier than this: 22:00, 2026-12-01T08:00 or "
+        "+2h; none: at once",
+        "TIME|none");
+    options.value(
+        "--deadline",
+        [this](const std::string& text) {
+          return take_time(text, times_.may_be_none, times_.deadline);
+        },
+        "Fail the job, which had no attempt yet, if it has not started by this time; a time of "
+        "day is the first one after --begin; none removes the deadline",
+        "TIME|none");
     common_.describe(options);
     options.example("muster edit 17 --time-limit +4h");
   }
@@ -50,7 +67,11 @@ class Edit final : public Verb {
     edit_.job = *job;
     if (!has_change()) {
       return session.fail(ResponseStatus::kUsage,
-                          "give at least one of --queue, --tier, --priority and --time-limit");
+                          "give at least one of --queue, --tier, --priority, --time-limit, --begin "
+                          "and --deadline");
+    }
+    if (const Status times = take_times(session.world().clock); !times) {
+      return session.fail(ResponseStatus::kUsage, times.error().text);
     }
     agent::Request request;
     request.verb = agent::Verb::kEdit;
@@ -119,7 +140,21 @@ class Edit final : public Verb {
 
   bool has_change() const {
     return !edit_.queue.empty() || edit_.tier != scheduler::Tier::kNone || !edit_.keeps_priority ||
-           !time_limit_.empty();
+           !time_limit_.empty() || !times_.begin.empty() || !times_.deadline.empty();
+  }
+
+  /// The times are given by the local wall clock; the cluster is told spans.
+  Status take_times(const WorldClock& clock) {
+    const Result<JobTimes> times = read_times(times_, clock);
+    if (!times) {
+      return times.error();
+    }
+    const auto sent = [](const std::optional<Duration>& span) {
+      return span.has_value() ? static_cast<std::uint64_t>(to_ms(*span)) : agent::kKeepsTime;
+    };
+    edit_.begin_ms = sent(times->begin);
+    edit_.deadline_ms = sent(times->deadline);
+    return ok();
   }
 
   /// One try with each node, until one can have heard it.
@@ -143,6 +178,9 @@ class Edit final : public Verb {
     add(edit_.tier != scheduler::Tier::kNone, "tier " + std::string(text_of(edit_.tier)));
     add(!edit_.keeps_priority, "priority " + std::to_string(edit_.priority));
     add(!time_limit_.empty(), edit_.has_no_limit ? std::string("no time limit") : limit_text());
+    add(!times_.begin.empty(), times_.begin == "none" ? "no begin" : "begin " + times_.begin);
+    add(!times_.deadline.empty(),
+        times_.deadline == "none" ? "no deadline" : "deadline " + times_.deadline);
     return text;
   }
 
@@ -163,11 +201,14 @@ class Edit final : public Verb {
     add(edit_.tier != scheduler::Tier::kNone, "--tier", std::string(text_of(edit_.tier)));
     add(!edit_.keeps_priority, "--priority", std::to_string(edit_.priority));
     add(!time_limit_.empty(), "--time-limit", time_limit_);
+    add(!times_.begin.empty(), "--begin", times_.begin);
+    add(!times_.deadline.empty(), "--deadline", times_.deadline);
     return line;
   }
 
   std::string job_;
   std::string time_limit_;  ///< As given; "" = it stays.
+  TimeTexts times_{"", "", true};
   agent::EditArgs edit_{JobId(), 0, true};
 };
 

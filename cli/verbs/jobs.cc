@@ -16,6 +16,7 @@
 #include "cli/verbs/job_columns.h"
 #include "cli/verbs/slurm_hints.h"
 #include "cli/verbs/verb.h"
+#include "cli/verbs/wait_text.h"
 #include "scheduler/protocol/queues.h"
 
 namespace muster::cli {
@@ -93,7 +94,7 @@ const std::array<JobColumn, 21> kColumns = {{
      [](const JobSummary& j) { return number(j.run_ms); }},
     {"reason",
      {.title = "REASON", .columns_min = 32},
-     [](Session&, const JobSummary& j) { return j.reason; },
+     [](Session& s, const JobSummary& j) { return reason_text(s, j); },
      nullptr},
     {"cause",
      {.title = "CAUSE", .columns_min = 12},

@@ -57,7 +57,8 @@ std::string owed_to(const QueueUse& use, bool names_jobs = false) {
 }
 
 std::string longest_wait(const QueueUse& use) {
-  return use.pending == 0 ? "-" : format_age(use.longest_wait_ms);
+  const bool nobody_waits = use.pending == 0 || (use.waits.empty() && use.longest_wait_ms == 0);
+  return nobody_waits ? "-" : format_age(use.longest_wait_ms);
 }
 
 /// "  nlp" of "research/nlp"
@@ -92,7 +93,7 @@ bool add_all_waits(Table& table, const QueueList& list) {
       continue;
     }
     if (use.waits.empty()) {
-      is_told = false;
+      is_told = is_told && use.longest_wait_ms == 0;
       table.add({indented(use.path), "all", std::to_string(use.pending), "-", "-",
                  longest_wait(use), "-"});
       continue;
@@ -118,7 +119,7 @@ class ListQueues final : public Verb {
     options.flag(
         "--waiting", is_waiting_,
         "List the jobs that wait instead, by queue and tier, with how long they wait since "
-        "their submit");
+        "they may start");
     common_.describe(options);
     common_.describe_consistent(options);
     options.example("muster queue --waiting");

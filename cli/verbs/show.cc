@@ -18,6 +18,7 @@
 #include "cli/verbs/dropped_output.h"
 #include "cli/verbs/request_options.h"
 #include "cli/verbs/verb.h"
+#include "cli/verbs/wait_text.h"
 
 namespace muster::cli {
 namespace {
@@ -107,9 +108,9 @@ std::string failures_text(JobId id, const agent::ArrayInfo& array, const Screen&
               : "");
 }
 
-std::string summary_text(const agent::JobDetail& detail) {
+std::string summary_text(const Session& session, const agent::JobDetail& detail) {
   const agent::JobSummary& job = detail.summary;
-  const std::string& said = job.reason.empty() ? job.cause : job.reason;
+  const std::string said = job.reason.empty() ? job.cause : reason_text(session, job);
   std::string text =
       "job        " + text_of(job.id) + " " + printable(job.name) + "\n" + "state      " +
       job.state + (job.is_doubtful ? "?" : "") +
@@ -118,7 +119,8 @@ std::string summary_text(const agent::JobDetail& detail) {
       "\n" + "user       " + printable(job.user) + "\n" +
       (detail.spec.team.empty() ? "" : "team       " + printable(detail.spec.team) + "\n") +
       (job.queue.empty() ? "" : "queue      " + printable(job.queue) + "\n") +
-      (job.tier.empty() ? "" : "tier       " + job.tier + "\n") + "gpus       " +
+      (job.tier.empty() ? "" : "tier       " + job.tier + "\n") +
+      wait_lines(session, job.wait, kTextColumn) + "gpus       " +
       printable(request_text(detail.spec.request)) + "\n" +
       request_lines_text(detail.spec.request) + "priority   " + std::to_string(job.priority) +
       "\n" +
@@ -296,7 +298,8 @@ class Show final : public Verb {
       return 0;
     }
     // The command stays whole, to be copied.
-    session.out() << fitted(printable_lines(summary_text(*detail)), kTextColumn, session.screen())
+    session.out() << fitted(printable_lines(summary_text(session, *detail)), kTextColumn,
+                            session.screen())
                   << printable_lines(spec_text(*detail, session.screen()) +
                                      output_text(detail->output_rule, session.last().answered_by));
     for (const agent::AttemptInfo& attempt : detail->attempts) {

@@ -17,8 +17,7 @@ constexpr std::string_view kQos =
 constexpr std::string_view kQueueColumn = "write --columns id,name,queue,state --sort queue";
 constexpr std::string_view kOutput = "output is stored by Muster: muster logs JOB, --stderr";
 constexpr std::string_view kDependency =
-    "dependencies are not supported yet: in a script, start the next job after muster submit "
-    "--wait";
+    "write --after ok:7 for afterok:7, fail:7 for afternotok:7, any:7 for afterany:7";
 constexpr std::string_view kAccount =
     "there are no accounts yet: `muster usage` counts by user, type and name";
 constexpr std::string_view kMail =
@@ -34,7 +33,7 @@ constexpr std::string_view kDirectory = "write --cwd DIR";
 constexpr std::string_view kGpus = "write --gpus N";
 constexpr std::string_view kLater = "not supported yet";
 
-constexpr std::array<OptionHint, 56> kSubmit = {{
+constexpr std::array<OptionHint, 55> kSubmit = {{
     {"--time", kTime},
     {"-t", kTime},
     {"--nodes", kNodes},
@@ -89,7 +88,6 @@ constexpr std::array<OptionHint, 56> kSubmit = {{
     {"-W", "write --wait"},
     {"--mail-type", kMail},
     {"--mail-user", kMail},
-    {"--begin", kLater},
     {"--reservation", kLater},
     {"--licenses", kLater},
     {"--signal", "only TERM is sent, --grace before KILL"},

@@ -193,6 +193,7 @@ void SubmitOptions::describe(Options& options) {
                  "doubles each time, up to 1m");
   options.text("--team", spec_.team, "Team of the job (default your first team)", "TEAM");
   describe_queue(options);
+  describe_eligibility(options);
   options.integer("--priority", priority_, "Priority in the queue; higher runs first");
   options.value(
       "--array", [this](const std::string& text) { return accept_array(text); },
@@ -275,6 +276,46 @@ void SubmitOptions::describe_queue(Options& options) {
       "batch, "
       "interactive (default the first one of its queue)",
       "TIER");
+}
+
+void SubmitOptions::describe_eligibility(Options& options) {
+  options.value(
+      "--after",
+      [this](const std::string& text) -> Status {
+        auto items = parse_after(text);
+        if (items) {
+          spec_.eligibility.after = *std::move(items);
+        }
+        return items ? ok() : Status(items.error());
+      },
+      "Wait until other jobs ended, at most 16: ok:7 completed, fail:7 failed or was cancelled, "
+      "any:7 ended. JOB may be a task (8.3) or an array with all its tasks. If that can never be, "
+      "the job is cancelled",
+      "ok|fail|any:JOB[,...]");
+  options.value(
+      "--begin",
+      [this](const std::string& text) { return take_time(text, times_.may_be_none, times_.begin); },
+      "Begin no earlier than this: 22:00 (tomorrow, if that has passed), 2026-12-01T08:00 or +2h",
+      "TIME");
+  options.value(
+      "--deadline",
+      [this](const std::string& text) {
+        return take_time(text, times_.may_be_none, times_.deadline);
+      },
+      "Fail if the job has not started by this time; written as --begin. A time of day is the "
+      "first one after --begin",
+      "TIME");
+}
+
+Status SubmitOptions::take_times(scheduler::Eligibility& eligibility,
+                                 const WorldClock& clock) const {
+  const Result<JobTimes> times = read_times(times_, clock);
+  if (!times) {
+    return times.error();
+  }
+  eligibility.begin = times->begin.value_or(Duration(0));
+  eligibility.deadline = times->deadline.value_or(Duration(0));
+  return ok();
 }
 
 Status SubmitOptions::accept_hold(const std::string& text) {
@@ -432,6 +473,9 @@ Result<agent::SubmitArgs> SubmitOptions::arguments(const World& world) const {
     return directory.error();
   }
   submit.spec.command.directory = *std::move(directory);
+  if (const Status times = take_times(submit.spec.eligibility, world.clock); !times) {
+    return times.error();
+  }
   submit.spec.priority = static_cast<std::int32_t>(priority_);
   submit.spec.array = array_;
   submit.spec.retry.retries = static_cast<std::uint32_t>(retries_);

@@ -6,6 +6,7 @@
 
 #include "agent/api/jobs.h"
 #include "cli/kit/options.h"
+#include "cli/kit/wall_time.h"
 #include "cli/kit/world.h"
 #include "cli/verbs/request_options.h"
 
@@ -33,6 +34,9 @@ class SubmitOptions {
 
   Status accept_hold(const std::string& text);
   void describe_queue(Options& options);
+  void describe_eligibility(Options& options);
+  /// The times are given by the local wall clock; the cluster is told spans.
+  Status take_times(scheduler::Eligibility& eligibility, const WorldClock& clock) const;
   Status check() const;
   Status check_command(const std::vector<std::string>& environment) const;
   /// "NAME=VALUE", by name.
@@ -52,6 +56,7 @@ class SubmitOptions {
   std::string name_;
   std::string directory_;
   std::string key_;
+  TimeTexts times_;
   scheduler::JobSpec spec_;  ///< The rest, written by the options directly.
 };
 

@@ -7,6 +7,7 @@
 #include "cli/kit/job_choice.h"
 #include "cli/verbs/request_options.h"
 #include "cli/verbs/verb.h"
+#include "cli/verbs/wait_text.h"
 #include "cli/verbs/why_text.h"
 
 namespace muster::cli {
@@ -16,6 +17,9 @@ namespace {
 std::string phrase_of(const std::string& state) {
   return (state == "cancelled" ? " was " : agent::is_ended(state) ? " has " : " is ") + state;
 }
+
+/// Where the words behind "after" and the like begin, as in why_text().
+constexpr std::size_t kWaitColumn = 9;
 
 class Why final : public Verb {
  public:
@@ -44,6 +48,7 @@ class Why final : public Verb {
     session.out() << why_text(
         *why, "job " + text_of(why->job) + phrase_of(why->state) + ": " + why->headline,
         session.screen());
+    session.out() << wait_lines(session, why->wait, kWaitColumn);
     return 0;
   }
 

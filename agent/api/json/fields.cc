@@ -5,12 +5,15 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 354> kFields = {{
+constexpr std::array<JsonField, 359> kFields = {{
     {"access_token", "string",
      "First 8 hex digits of the number of an access token; null: the client asks as a login."},
     {"access_tokens", "objects", "Access tokens, open or expired."},
     {"added", "string", "Host that became a voter."},
     {"address", "string", "Where the host's control port listens, IP:PORT."},
+    {"after", "strings",
+     "Jobs that have to end first, as \"ok:7\" (completed), \"fail:7\" (failed or cancelled), "
+     "\"any:7\" (ended)."},
     {"age_ms", "ms",
      "Age of the answer; of a job since its submit; of a claim, event or ticket since it was "
      "made."},
@@ -42,6 +45,8 @@ constexpr std::array<JsonField, 354> kFields = {{
     {"awaits_hosts", "boolean",
      "After a recovery the queue waits until hosts have said what they run."},
     {"base64", "string", "The bytes of `text` in base64 if they are not UTF-8, else null."},
+    {"begin_in_ms", "ms", "Time after which the job may begin; null: at once."},
+    {"begin_unix_ms", "ms since 1970", "Time before which the job does not begin; null: none."},
     {"by", "string", "Author of the change, USER@HOST; null: nobody ordered one."},
     {"bytes", "bytes", "Size of the counted messages, before encryption; null: none were counted."},
     {"cancelled", "integer", "Tasks that were cancelled."},
@@ -75,6 +80,10 @@ constexpr std::array<JsonField, 354> kFields = {{
      "Factor of the weight, in thousandths, by earlier use: above 1000 for a queue that had less "
      "than its part."},
     {"days", "integer", "Days that the rows cover; null: everything that is kept."},
+    {"deadline_in_ms", "ms",
+     "Time after which the job fails unless it has started; null: it has no deadline."},
+    {"deadline_unix_ms", "ms since 1970",
+     "Time at which the job fails unless it has started; null: it has no deadline."},
     {"detail", "string", "More about the state or the result, or null."},
     {"directory", "string", "Working directory of the ranks."},
     {"directory_base64", "string", "The same in base64 if it is not UTF-8, else null."},
@@ -279,9 +288,9 @@ constexpr std::array<JsonField, 354> kFields = {{
     {"output", "object", "How long, and how much, output of ended jobs the host keeps."},
     {"output_bytes", "bytes", "Output that the rank wrote."},
     {"over_10_min", "integer",
-     "Jobs and tasks that have waited over 10 minutes since their submit; null: not known."},
+     "Jobs and tasks that have waited over 10 minutes since they may start; null: not known."},
     {"over_30_min", "integer",
-     "Jobs and tasks that have waited over 30 minutes since their submit; null: not known."},
+     "Jobs and tasks that have waited over 30 minutes since they may start; null: not known."},
     {"owed_job_id", "integer or string",
      "Next job of the queue in the pool that waits though the queue is owed; null: no job, or it "
      "is "

@@ -78,6 +78,12 @@ std::string edited_json(const EditArgs& edit) {
   } else if (edit.time_limit_ms != 0) {
     json["time_limit_ms"] = edit.time_limit_ms;
   }
+  if (edit.begin_ms != kKeepsTime) {
+    json["begin_in_ms"] = edit.begin_ms == 0 ? Json() : Json(edit.begin_ms);
+  }
+  if (edit.deadline_ms != kKeepsTime) {
+    json["deadline_in_ms"] = edit.deadline_ms == 0 ? Json() : Json(edit.deadline_ms);
+  }
   if (!edit.keeps_priority) {
     json["priority"] = edit.priority;
   }

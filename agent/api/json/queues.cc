@@ -66,7 +66,9 @@ Json queue_of(const QueueList& list, const QueueUse& use) {
           {"pools", pools_of(use)},
           {"pending", use.pending},
           {"running", use.running},
-          {"longest_wait_ms", use.pending == 0 ? Json(nullptr) : Json(use.longest_wait_ms)}};
+          {"longest_wait_ms", use.pending == 0 || (use.waits.empty() && use.longest_wait_ms == 0)
+                                  ? Json(nullptr)
+                                  : Json(use.longest_wait_ms)}};
 }
 
 Json view(const TierWaits& waits) {

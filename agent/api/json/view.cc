@@ -124,6 +124,14 @@ Json view(const EventInfo& event) {
           {"name", event.name},         {"unix_ms", number_or_null(event.unix_ms)}};
 }
 
+Json after_view(const WaitInfo& wait) {
+  Json items = Json::array();
+  for (const WaitItem& each : wait.after) {
+    items.push_back(each.item);
+  }
+  return items;
+}
+
 Json view(const JobSummary& job) {
   return {{"job_id", view(job.id)},
           {"name", job.name},
@@ -144,6 +152,9 @@ Json view(const JobSummary& job) {
           {"submit_unix_ms", number_or_null(job.submit_unix_ms)},
           {"start_unix_ms", number_or_null(job.start_unix_ms)},
           {"end_unix_ms", number_or_null(job.end_unix_ms)},
+          {"after", after_view(job.wait)},
+          {"begin_unix_ms", number_or_null(job.wait.begin_unix_ms)},
+          {"deadline_unix_ms", number_or_null(job.wait.deadline_unix_ms)},
           {"age_ms", job.submit_unix_ms == 0 ? Json(nullptr) : Json(job.age_ms)},
           {"run_ms", job.start_unix_ms == 0 ? Json(nullptr) : Json(job.run_ms)},
           {"gpu_ms", job.gpu_ms},
@@ -358,6 +369,9 @@ Json fields_of(const WhyInfo& why, Json job) {
           {"full_text", text_or_null(why.full_text)},
           {"others_wait", why.others_wait},
           {"turn", view(why.turn)},
+          {"after", after_view(why.wait)},
+          {"begin_unix_ms", number_or_null(why.wait.begin_unix_ms)},
+          {"deadline_unix_ms", number_or_null(why.wait.deadline_unix_ms)},
           {"storm", view(why.storm)}};
 }
 

@@ -69,12 +69,21 @@ TEST(Payload, AJobOfAnOlderVersionHasNoQueue) {
   job.queue = "research";
   job.tier = "batch";
   std::string bytes = encode_payload(JobList{{job}, {}});
-  const std::string trailing = gossip::Encoder().bytes(job.queue).bytes(job.tier).take();
+  // With a WaitInfo without conditions.
+  const std::string trailing = gossip::Encoder()
+                                   .bytes(job.queue)
+                                   .bytes(job.tier)
+                                   .array(4)
+                                   .array(0)
+                                   .u64(0)
+                                   .u64(0)
+                                   .boolean(false)
+                                   .take();
   const std::size_t at = bytes.find(trailing);
   ASSERT_NE(at, std::string::npos);
   bytes.erase(at, trailing.size());
-  const std::size_t count = bytes.find(std::string("\xdc\x00\x1b", 3));
-  ASSERT_NE(count, std::string::npos) << "27 elements";
+  const std::size_t count = bytes.find(std::string("\xdc\x00\x1c", 3));
+  ASSERT_NE(count, std::string::npos) << "28 elements";
   bytes[count + 2] = '\x19';
   const auto read = decode_payload<JobList>(bytes);
   ASSERT_TRUE(read.has_value());

@@ -33,6 +33,25 @@ class JobsPageTest : public ::testing::Test {
     pending_.emplace(state_);
     return {state_, *capacity_, pending_->queue()};
   }
+  /// Jobs that wait for as many tasks of an array as a job may.
+  void submit_waiting(std::uint64_t count) {
+    scheduler::JobSpec spec;
+    spec.command.argv = {"true"};
+    spec.array = scheduler::ArrayRange{0, 99, 0};
+    const JobId array =
+        state_.apply(LogIndex(++index_), scheduler::entry::Submit{"array", spec, "test"}).job;
+    spec.array.reset();
+    while (spec.eligibility.after.size() < scheduler::kDependenciesMax) {
+      const auto task = static_cast<std::uint32_t>(80 + spec.eligibility.after.size());
+      spec.eligibility.after.push_back({scheduler::Ending::kFail, task_id(array, task)});
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      ++index_;
+      const auto done = state_.apply(
+          LogIndex(index_), scheduler::entry::Submit{std::to_string(index_), spec, "test"});
+      ASSERT_EQ(done.rejected, "");
+    }
+  }
   /// The number of pages; every answer fits into one message.
   std::size_t read_all(std::set<JobId>& ids) {
     JobId after;
@@ -89,6 +108,13 @@ TEST_F(JobsPageTest, LongNamesMakeShortPages) {
   std::set<JobId> ids;
   EXPECT_GE(read_all(ids), 2U);
   EXPECT_EQ(ids.size(), 2000U);
+}
+
+TEST_F(JobsPageTest, ManyConditionsMakeShortPages) {
+  submit_waiting(2500);
+  std::set<JobId> ids;
+  EXPECT_GE(read_all(ids), 2U);
+  EXPECT_EQ(ids.size(), 2501U);
 }
 
 }  // namespace

@@ -142,6 +142,31 @@ TEST_F(QueueModelTest, TheLongestWaitIsThatOfAJobThatWaits) {
   EXPECT_EQ(use("default").longest_wait_ms, 0U);
 }
 
+TEST_F(QueueModelTest, AJobThatWaitsForItsBeginIsPendingAndDoesNotCountInTheWaits) {
+  set_queues(0);
+  entry::Submit fact = submission("begins", 1);
+  fact.spec.user = "ann";
+  fact.spec.queue = "research/nlp";
+  fact.spec.eligibility.begin = 1h;
+  const JobId job = log.apply(fact).job;
+  fact.key = "array";
+  fact.spec.array = ArrayRange{0, 4, 0};
+  ASSERT_EQ(log.apply(fact).rejected, "");
+  log.apply(entry::Tick{40min});
+  for (const std::string path : {"research/nlp", "research"}) {
+    const QueueUse seen = use(path);
+    EXPECT_EQ(seen.pending, 6U);
+    EXPECT_EQ(seen.pending, log.state.waiting_in(path)) << "as max-pending counts them";
+    EXPECT_TRUE(seen.waits.empty());
+    EXPECT_TRUE(seen.pools.empty());
+    EXPECT_EQ(seen.longest_wait_ms, 0U);
+  }
+  log.apply(entry::Tick{20min});
+  log.apply(entry::Tick{1min});
+  EXPECT_EQ(use("research/nlp").pending, 6U);
+  EXPECT_EQ(use("research").waits, (std::vector<TierWaits>{{"standard", 6, 0, 0, kMinuteMs, job}}));
+}
+
 TEST_F(QueueModelTest, JobsThatWaitAreCountedByTier) {
   set_queues(0);
   const JobId oldest = submit("research/nlp", 1, {"H100"}, Tier::kBatch);

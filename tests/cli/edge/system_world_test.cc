@@ -8,7 +8,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace muster::cli {
 namespace {
@@ -72,6 +77,51 @@ TEST_F(SystemWorld, TheShellsMaskAndSoftLimitsAreTold) {
   EXPECT_EQ(umask(before), mode_t{027}) << "asking changes nothing";
   EXPECT_EQ(shell.umask, 027U);
   EXPECT_EQ(shell.open_files, 300U);
+}
+
+/// A local clock that is set forward from 02:00 to 03:00 on 2026-03-29, and back in October.
+class SystemClock : public testing::Test {
+ protected:
+  SystemClock() {
+    const char* before = std::getenv("TZ");
+    before_ = before == nullptr ? std::nullopt : std::optional<std::string>(before);
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    tzset();
+  }
+  ~SystemClock() override {
+    if (before_.has_value()) {
+      setenv("TZ", before_->c_str(), 1);
+    } else {
+      unsetenv("TZ");
+    }
+    tzset();
+  }
+
+  std::optional<std::string> before_;
+};
+
+TEST_F(SystemClock, ShowsTheMinutesThatItReads) {
+  const WorldClock clock = system_world().clock;
+  for (const auto& [minute, shown] : std::vector<std::pair<LocalMinute, std::string>>{
+           {{2026, 2, 28, 23, 59}, "2026-02-28 23:59:00"},
+           {{2028, 2, 29, 0, 0}, "2028-02-29 00:00:00"},
+           {{2026, 3, 29, 1, 59}, "2026-03-29 01:59:00"},
+           {{2026, 3, 29, 3, 0}, "2026-03-29 03:00:00"},
+           {{2026, 7, 1, 22, 0}, "2026-07-01 22:00:00"}}) {
+    const std::optional<std::int64_t> unix_ms = clock.unix_of(minute);
+    ASSERT_TRUE(unix_ms.has_value()) << shown;
+    EXPECT_EQ(clock.local_time(static_cast<std::uint64_t>(*unix_ms)), shown);
+  }
+}
+
+TEST_F(SystemClock, AMinuteThatItNeverShowsIsNone) {
+  const WorldClock clock = system_world().clock;
+  for (const LocalMinute& minute : {LocalMinute{2026, 2, 31, 8, 0}, LocalMinute{2026, 2, 29, 8, 0},
+                                    LocalMinute{2026, 4, 31, 8, 0}, LocalMinute{2026, 3, 29, 2, 0},
+                                    LocalMinute{2026, 3, 29, 2, 59}}) {
+    EXPECT_FALSE(clock.unix_of(minute).has_value())
+        << minute.month << "-" << minute.day << " " << minute.hour << ":" << minute.minute;
+  }
 }
 
 }  // namespace

@@ -76,6 +76,31 @@ Result<scheduler::QueueTree> FakeWorld::queues_in(const std::string& path) const
              : parse_queues_file(file->second, path);
 }
 
+namespace {
+
+std::optional<std::int64_t> unix_of_utc(const LocalMinute& minute) {
+  std::tm parts{};
+  parts.tm_year = minute.year - 1900;
+  parts.tm_mon = minute.month - 1;
+  parts.tm_mday = minute.day;
+  parts.tm_hour = minute.hour;
+  parts.tm_min = minute.minute;
+  const std::int64_t seconds = timegm(&parts);
+  const bool is_day = parts.tm_mon == minute.month - 1 && parts.tm_mday == minute.day;
+  return is_day ? std::optional(seconds * 1000) : std::nullopt;
+}
+
+std::string text_in_utc(std::uint64_t unix_ms) {
+  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  gmtime_r(&seconds, &parts);
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return text.data();
+}
+
+}  // namespace
+
 FakeWorld::FakeWorld() {
   world_.files.queues = [this](const std::string& path) { return queues_in(path); };
   world_.out = &out_;
@@ -115,14 +140,9 @@ FakeWorld::FakeWorld() {
     now_ += duration;
     slept_ += duration;
   };
-  world_.clock.local_time = [](std::uint64_t unix_ms) {
-    const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-    std::tm parts{};
-    std::array<char, 32> text{};
-    gmtime_r(&seconds, &parts);
-    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
-    return std::string(text.data());
-  };
+  world_.clock.local_time = text_in_utc;
+  world_.clock.unix_ms = [this] { return wall_unix_ms; };
+  world_.clock.unix_of = unix_of_utc;
   world_.user_name = [] { return "ann"; };
   world_.shell = {[] { return Result<std::string>("/home/ann"); }, [] { return kShell; }};
   world_.host_name = [] { return "h1"; };

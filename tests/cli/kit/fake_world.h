@@ -44,6 +44,8 @@ class FakeWorld {
   /// Where each request went.
   const std::vector<std::string>& asked() const { return asked_; }
 
+  /// The wall clock, which stands: 2026-11-28 12:00:00.
+  std::uint64_t wall_unix_ms = 1795867200000;
   /// No node listens there.
   std::set<std::string> dead;
   /// After a cut() no node listens for so long.

@@ -256,7 +256,7 @@ TEST(Arguments, WrongOnesOfASubmitSayWhatIsWrong) {
        "there is no option --time: write --time-limit 2h"},
       {{"submit", "-N4", "-n", "32", "--", "x"},
        "there is no option -N: hosts and GPUs on each are one word: --gpus 4x8"},
-      {{"submit", "--dependency=afterok:7", "--", "x"}, "dependencies are not supported yet"},
+      {{"submit", "--dependency=afterok:7", "--", "x"}, "write --after ok:7 for afterok:7"},
       {{"submit", "-p", "gpu", "x.sh"}, "write --queue PATH, as `muster queue` lists"},
       {{"submit", "--hold", "--array", "0-3", "--", "x"}, "an array cannot be held"},
       {{"jobs", "-j", "7"}, "give only the numbers"},

@@ -53,6 +53,22 @@ const std::vector<EditRow>& edit_rows() {
        {JobId(7), 0, true, "", Tier::kNone, 0, true},
        "job 7: no time limit\n",
        R"({"job_id":7,"time_limit_ms":null})"},
+      {{"--begin", "+2h", "--deadline", "none"},
+       {JobId(7), 0, true, "", Tier::kNone, 0, false, false, 2 * kHourMs, 0},
+       "job 7: begin +2h, no deadline\n",
+       R"({"job_id":7,"begin_in_ms":7200000,"deadline_in_ms":null})"},
+      {{"--begin", "none", "--deadline", "14:30"},
+       {JobId(7), 0, true, "", Tier::kNone, 0, false, false, 0, 5 * kHourMs / 2},
+       "job 7: no begin, deadline 14:30\n",
+       R"({"job_id":7,"begin_in_ms":null,"deadline_in_ms":9000000})"},
+      {{"--begin", "22:00", "--deadline", "11:00"},
+       {JobId(7), 0, true, "", Tier::kNone, 0, false, false, 10 * kHourMs, 23 * kHourMs},
+       "job 7: begin 22:00, deadline 11:00\n",
+       R"({"job_id":7,"begin_in_ms":36000000,"deadline_in_ms":82800000})"},
+      {{"--begin", "13:00", "--deadline", "12:30"},
+       {JobId(7), 0, true, "", Tier::kNone, 0, false, false, kHourMs, 49 * kHourMs / 2},
+       "job 7: begin 13:00, deadline 12:30\n",
+       R"({"job_id":7,"begin_in_ms":3600000,"deadline_in_ms":88200000})"},
   };
   return all;
 }
@@ -84,7 +100,9 @@ TEST(Edit, OfATaskNamesIt) {
 
 TEST(Edit, WrongWordsAskNobody) {
   const std::pair<std::vector<std::string>, std::string> wrong[] = {
-      {{"edit", "7"}, "give at least one of --queue, --tier, --priority and --time-limit"},
+      {{"edit", "7"},
+       "give at least one of --queue, --tier, --priority, --time-limit, --begin and "
+       "--deadline"},
       {{"edit", "x", "--tier", "batch"}, "'x' is not a job"},
       {{"edit", "7", "--tier", "gold"}, "'gold' is not a tier"},
       {{"edit", "7", "--queue", "a//b"}, "--queue: "},
@@ -93,6 +111,11 @@ TEST(Edit, WrongWordsAskNobody) {
       {{"edit", "7", "--time-limit", "++8h"}, "is not a duration"},
       {{"edit", "7", "--time-limit", "0"}, "write none for no limit"},
       {{"edit", "7", "--time-limit", "+0s"}, "write none for no limit"},
+      {{"edit", "7", "--begin", ""}, "--begin: the value is empty"},
+      {{"edit", "7", "--tier", "batch", "--deadline", ""}, "+2h or none"},
+      {{"edit", "7", "--begin", "never"}, "+2h or none"},
+      {{"edit", "7", "--begin", "22:00", "--deadline", "22:00"},
+       "--deadline: '22:00' is not after --begin: the job could never start\n"},
   };
   for (const auto& [args, said] : wrong) {
     FakeWorld world;

@@ -211,7 +211,8 @@ TEST(Jobs, Json) {
             R"("ranks":null,"gpu_type":"H100","attempt":1,"priority":0,"queue":null,"tier":null,)"
             R"("exit_code":null,)"
             R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
-            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+            R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,)"
+            R"("after":[],"begin_unix_ms":null,"deadline_unix_ms":null,"age_ms":null,)"
             R"("run_ms":null,"gpu_ms":0,"tasks":null}],"hidden_jobs":0,"gpus_of_other_teams":0,)"
             R"("answered_by":"a","age_ms":0})"
             "\n");
@@ -412,7 +413,8 @@ TEST(Show, Json) {
       R"("gpu_type":"H100","attempt":1,"priority":0,"queue":null,"tier":null,)"
       R"("exit_code":null,)"
       R"("cause":"all ranks ready","hosts":["a","b"],"is_doubtful":false,"reason":null,)"
-      R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,"age_ms":null,)"
+      R"("submit_unix_ms":null,"start_unix_ms":null,"end_unix_ms":null,)"
+      R"("after":[],"begin_unix_ms":null,"deadline_unix_ms":null,"age_ms":null,)"
       R"("run_ms":null,"gpu_ms":0,"tasks":null},)"
       R"("spec":{"request":{"gpus":2,"gpus_per_host":null,"ranks":null,"ranks_per_host":null,)"
       R"("cpu_thousandths":null,"memory_mib":null,"gpu_types":["H100"],"labels":[],)"
@@ -523,7 +525,8 @@ TEST(Why, Json) {
       R"({"reason":"host unreachable","host_count":1}],"largest":[{"within":"island","units":4},)"
       R"({"within":"any","units":6}],"would_fit_with":[],)"
       R"("queue":null,"tier":null,"full_queue":null,"full_text":null,"others_wait":0,)"
-      R"("turn":null,"storm":{"mode":"normal","since_ms":0,"reason":null},)"
+      R"("turn":null,"after":[],"begin_unix_ms":null,"deadline_unix_ms":null,)"
+      R"("storm":{"mode":"normal","since_ms":0,"reason":null},)"
       R"("answered_by":"a","age_ms":0})"
       "\n");
 }
