@@ -12,6 +12,7 @@
 #include "gossip/wire/wire.h"
 #include "scheduler/raft/codec.h"
 #include "scheduler/raft/log.h"
+#include "tests/sim/eligible_checker.h"
 #include "tests/sim/log_checkers.h"
 #include "tests/sim/share_checkers.h"
 
@@ -23,6 +24,7 @@ constexpr Duration kReadsWhatLayWithin = std::chrono::milliseconds(10);
 
 constexpr Duration kRetrySubmit = std::chrono::seconds(2);
 constexpr int kTriesMax = 600;
+constexpr std::string_view kKeyBefore = "key-";
 
 std::vector<HostId> voters_on(const Disk& disk) {
   const auto& sealed = disk.sealed(crdt::Environment::kRaft);
@@ -282,10 +284,17 @@ void GangAllOrNothing::on_fact(World& world, std::uint32_t host, const FarmFact&
 
 void SubmitsKept::submit(World& world, std::uint32_t host, const scheduler::JobSpec& spec) {
   Submit submit;
-  submit.key = "key-" + std::to_string(submits_.size());
+  submit.key = std::string(kKeyBefore) + std::to_string(submits_.size());
   submit.spec = spec;
+  submit.sent_at = world.now();
   submits_.push_back(std::move(submit));
   attempt(world, submits_.size() - 1, host);
+}
+
+const SubmitsKept::Submit* SubmitsKept::find(std::string_view key) const {
+  const bool is_ours = key.substr(0, kKeyBefore.size()) == kKeyBefore;
+  const std::uint64_t index = is_ours ? number(key.substr(kKeyBefore.size())) : submits_.size();
+  return index < submits_.size() && submits_[index].key == key ? &submits_[index] : nullptr;
 }
 
 agent::Request SubmitsKept::request_of(const Submit& submit) {
@@ -548,6 +557,7 @@ Checkers add_checkers(World& world) {
   auto submits = std::make_unique<SubmitsKept>();
   auto gpus = std::make_unique<NoGpuInTwoAttempts>();
   const Checkers checkers{submits.get(), gpus.get()};
+  world.add_checker(std::make_unique<EligibleOnly>(*submits));
   world.add_checker(std::move(submits));
   world.add_checker(std::move(gpus));
   world.add_checker(std::make_unique<OneSignatureAPublish>());

@@ -98,6 +98,14 @@ class GangAllOrNothing : public Checker {
 /// one job. Submits are made here, through any node, and retried under their key.
 class SubmitsKept : public Checker {
  public:
+  struct Submit {
+    std::string key;
+    scheduler::JobSpec spec;
+    Instant sent_at;  ///< When the client said it first.
+    std::uint64_t client = 0;
+    JobId job;
+    int tries = 0;
+  };
   std::string name() const override { return "submits_kept"; }
   /// Submits `spec` through `host` at once; retried through other nodes until acknowledged.
   void submit(World& world, std::uint32_t host, const scheduler::JobSpec& spec);
@@ -106,17 +114,16 @@ class SubmitsKept : public Checker {
   void at_end(World& world) override;
   std::size_t acknowledged() const;
   std::size_t size() const { return submits_.size(); }
+  /// Null if no submit of this run has the key.
+  const Submit* find(std::string_view key) const;
+  /// Of an earlier submit at random; 0 = nobody submitted, or it is not acknowledged yet.
+  JobId some_job(Rng& rng) const {
+    return submits_.empty() ? JobId() : submits_[rng.below(submits_.size())].job;
+  }
   /// Every submit is acknowledged, and every job has ended at every voter.
   bool drained(World& world) const;
 
  private:
-  struct Submit {
-    std::string key;
-    scheduler::JobSpec spec;
-    std::uint64_t client = 0;
-    JobId job;
-    int tries = 0;
-  };
   static agent::Request request_of(const Submit& submit);
   void attempt(World& world, std::size_t index, std::uint32_t host);
   void look(World& world, std::size_t index);

@@ -61,4 +61,27 @@ void ask_for_more(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance) {
   ask_for_tasks(spec, rng, chance);
 }
 
+void ask_to_wait(scheduler::JobSpec& spec, Rng& rng, std::uint32_t chance,
+                 const std::function<JobId()>& other) {
+  if (chance == 0 || !rng.chance(chance)) {
+    return;
+  }
+  scheduler::Eligibility& asked = spec.eligibility;
+  const auto seconds = [&rng](std::uint64_t most) {
+    return std::chrono::seconds(1 + static_cast<std::int64_t>(rng.below(most)));
+  };
+  if (rng.below(2) == 0) {
+    asked.begin = seconds(30);
+  }
+  if (rng.below(4) == 0) {
+    asked.deadline = asked.begin + seconds(40);
+  }
+  const JobId earlier = rng.below(2) == 0 ? other() : JobId();
+  if (earlier != JobId()) {
+    const auto ending = static_cast<scheduler::Ending>(
+        rng.below(static_cast<std::uint64_t>(scheduler::kEndingLast) + 1));
+    asked.after.push_back({ending, earlier});
+  }
+}
+
 }  // namespace muster::sim

@@ -61,6 +61,7 @@ constexpr SwarmProfile repeats() {
   profile.between_jobs_max = 6s;
   profile.run_ms_max = 8'000;
   profile.repeat = 1'000'000;
+  profile.waits = 300'000;
   return profile;
 }
 
@@ -139,6 +140,7 @@ constexpr SwarmProfile drains() {
   profile.between_faults_max = 8s;
   profile.priorities = 3;
   profile.queues = 600'000;
+  profile.waits = 300'000;
   profile.keep = 200'000;
   return profile;
 }
@@ -211,6 +213,7 @@ constexpr SwarmProfile fresh_leaders() {
   profile.fsync_min = 5ms;
   profile.fsync_max = 100ms;
   profile.between_faults_max = 10s;
+  profile.waits = 300'000;
   return profile;
 }
 

@@ -119,6 +119,7 @@ struct SwarmProfile {
   std::uint32_t priorities = 1;  ///< Number of levels to draw from.
   /// Not 0: operators replace the tree of queues, and so many jobs name one, or a tier.
   std::uint32_t queues = 0;
+  std::uint32_t waits = 0;        ///< Jobs that wait for a time or for another job.
   bool are_gpus_watched = false;  ///< WorldOptions::are_gpus_watched.
   std::uint32_t keep = 0;         ///< Jobs that are not stopped by silence, nor freed by it.
   std::uint32_t cancel_at_once = 60'000;

@@ -107,6 +107,22 @@ class RaceRun {
 
   void submit(std::uint32_t gpus, Duration run, const std::vector<std::string>& more = {},
               Duration time_limit = 0s) {
+    submits_->submit(world_, leader(), spec_of(gpus, run, more, time_limit));
+  }
+
+  /// Two jobs that the raced one finds queued and suspended, and whose deadlines pass there.
+  void submit_late_ones() {
+    for (const bool is_held : {false, true}) {
+      scheduler::JobSpec spec = spec_of(kGpus, 2s, {}, 0s);
+      spec.eligibility.deadline = 4s;
+      spec.is_held = is_held;
+      submits_->submit(world_, leader(), spec);
+      world_.run_for(200ms);
+    }
+  }
+
+  static scheduler::JobSpec spec_of(std::uint32_t gpus, Duration run,
+                                    const std::vector<std::string>& more, Duration time_limit) {
     scheduler::JobSpec spec;
     spec.name = "race";
     spec.request.gpus = gpus;
@@ -116,7 +132,7 @@ class RaceRun {
     spec.limits.grace = 2s;
     spec.limits.patience = 1s;
     spec.limits.time_limit = time_limit;
-    submits_->submit(world_, leader(), spec);
+    return spec;
   }
 
   std::uint64_t say(RaceAct act, std::uint32_t host) {
@@ -151,6 +167,9 @@ class RaceRun {
         submit(kHosts * 8, 10s);
         if (!reaches(JobState::kRunning)) {
           return false;
+        }
+        if (race_.gap == kGaps[0]) {
+          submit_late_ones();
         }
         submit(kGpus, 2s);
         return reaches(JobState::kQueued);

@@ -11,6 +11,7 @@
 #include "tests/sim/checkers.h"
 #include "tests/sim/disk_faults.h"
 #include "tests/sim/lost_quorum.h"
+#include "tests/sim/mixed_requests.h"
 #include "tests/sim/operators.h"
 #include "tests/sim/order_checkers.h"
 #include "tests/sim/swarm_jobs.h"
@@ -71,8 +72,7 @@ class Swarm {
     const bool is_lost = marks_ != nullptr && marks_->losses().all_bets_are_off();
     const Duration bound = Operators::flood(profile_) ? StartsInTime::bound(world_) : Duration(0);
     const Duration drain_max = is_lost ? kDrainOfLost : std::max(profile_.drain_max, bound);
-    // A host that stands still when the faults stop goes on when its time has come; an agent that
-    // gave its seat up is off for a moment, and then has much to hear.
+    // A host that stands still goes on in its time; one that gave its seat up has much to hear.
     const auto is_quiet = [this] { return world_.are_all_awake() && is_drained(); };
     world_.run_until_true(is_quiet, drain_max);
     const std::uint64_t starts = world_.all_starts();
@@ -141,7 +141,11 @@ class Swarm {
     }
   }
 
-  scheduler::JobSpec some_job() { return sim::some_job(profile_, options_.hosts, rng_, requests_); }
+  scheduler::JobSpec some_job() {
+    scheduler::JobSpec spec = sim::some_job(profile_, options_.hosts, rng_, requests_);
+    ask_to_wait(spec, requests_, profile_.waits, [this] { return submits_->some_job(requests_); });
+    return spec;
+  }
 
   void plan_faults(Instant end) {
     for (Instant when = Instant() + profile_.first_fault; when < end;
