@@ -24,8 +24,9 @@ set(CMAKE_UNITY_BUILD ${MUSTER_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 # muster_lumps(NAME): compiled in lumps in each build. For a target of which each source includes most
-# of the agent, which takes longer than all that the source says itself. Sources that know planted bugs
-# are in a lump of their own, or muster_planted() would define what is in the other lumps twice.
+# of the storeys below it, which takes longer than all that the source says itself. Sources that know
+# planted bugs are in a lump of their own, or muster_planted() would define what is in the other lumps
+# twice.
 function(muster_lumps name)
   get_target_property(sources ${name} SOURCES)
   set(planted)
