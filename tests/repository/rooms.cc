@@ -38,6 +38,7 @@ const std::vector<Room>& rooms() {
       {"scheduler/seat", {"scheduler/leader", "scheduler/raft", "crdt/rows"}},
       {"agent/api", {"scheduler/access"}},
       {"agent/api/json", {"agent/api"}},
+      {"agent/api/rest", {"agent/api/json"}},
       {"agent/hardware", {"scheduler/protocol"}},
       {"agent/health", {"agent/hardware"}},
       {"agent/gang", {"scheduler/protocol", "crdt/disk"}},
