@@ -5,7 +5,8 @@ set -eu
 
 packages="g++ cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libmsgpack-cxx-dev
 liblmdb-dev libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev
-librapidcheck-dev libxxhash-dev libsodium-dev libgtest-dev libbenchmark-dev iproute2 nftables
+librapidcheck-dev libxxhash-dev libsodium-dev libmicrohttpd-dev libgnutls28-dev libgtest-dev
+libbenchmark-dev iproute2 nftables
 libfaketime openssh-client python3 spin"
 case "${1:-}" in
   --check) packages="$packages clang-format" ;;

@@ -63,7 +63,7 @@ const std::vector<Room>& rooms() {
       {"agent/edge/gpu", {"agent/edge/grant"}},
       {"agent/edge/disk", {"agent/edge"}},
       {"agent/edge/join", {"agent/edge/disk"}},
-      {"agent/edge/door", {"agent/edge", "agent/api/json"}},
+      {"agent/edge/door", {"agent/edge", "agent/api/rest"}},
       {"agent/edge/run",
        {"agent/edge/gpu", "agent/edge/host", "agent/edge/ranks", "agent/edge/supervisor",
         "agent/edge/disk", "agent/edge/door", "agent/edge/join"}},
@@ -91,6 +91,8 @@ const LibraryRule kLibraries[] = {
     {"spdlog/", {"agent/edge/event_log.cc"}},
     {"toml++/", {"cli/edge/config_file.cc", "cli/edge/queues_toml.cc", "cli/edge/users_toml.cc"}},
     {"CLI/", {"cli/kit/options.cc", "tests/sim/scenario/scenario_main.cc"}},
+    {"microhttpd", {"agent/edge/door/http_*"}},
+    {"gnutls/", {"agent/edge/door/tls_*", "agent/edge/door/certificates.cc", "tests/*"}},
     {"nlohmann/", {"agent/api/json/dump.h", "agent/api/json/orders.cc", "tests/*", "bench/*"}},
 };
 

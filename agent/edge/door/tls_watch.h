@@ -1,0 +1,39 @@
+#pragma once
+// TlsWatch sees two things of a TLS connection that the HTTP library does not tell: the end of its
+// handshake, and that a client speaks HTTP to the TLS port, which gets a sentence that it can read.
+// Also here: whether a key and a certificate are good.
+
+#include <functional>
+
+#include "agent/edge/door/http_options.h"
+#include "gossip/base/result.h"
+
+namespace muster::agent {
+
+class TlsWatch {
+ public:
+  TlsWatch() = default;
+  TlsWatch(const TlsWatch&) = delete;
+  TlsWatch& operator=(const TlsWatch&) = delete;
+
+  /// `session`: a gnutls_session_t before its handshake, whose socket is `fd`. It reads through
+  /// this object, which outlives it. `on_handshaken` is called once, by the session's thread.
+  void watch(void* session, int fd, std::function<void()> on_handshaken);
+
+  // ---- called by GnuTLS, through watch() ----
+  long read(void* to, unsigned long size);
+  bool has_input() const;
+  void finished();
+
+ private:
+  void answer_plain_http() const;
+
+  int fd_ = -1;
+  bool has_read_ = false;
+  std::function<void()> on_handshaken_;
+};
+
+/// kInvalid: the key or the certificate cannot be read, or they do not belong together.
+Status check_tls(const HttpTls& tls);
+
+}  // namespace muster::agent

@@ -1,0 +1,200 @@
+// Goal: no client holds a connection by silence, by drips or by not reading; no address holds too
+// many; a stop waits for nobody. Method: a real server with deadlines of a tenth of a second.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/agent/edge/door/http_door.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr Duration kSoon = std::chrono::milliseconds(100);
+/// A client that drips sends a byte so often, and at most so many.
+constexpr int kDripMs = 5;
+constexpr int kDripsMax = 4'000;
+
+class HttpDeadlinesHold : public HttpDoor {
+ protected:
+  /// Sends `byte` again and again; true if the door ends it.
+  static bool drips_until_cut(HttpClient& client, std::string_view byte) {
+    for (int drips = 0; drips < kDripsMax; ++drips) {
+      if (!client.send(byte) || client.has_hung_up(kDripMs)) {
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+TEST_F(HttpDeadlinesHold, ASilentClientIsClosed) {
+  HttpServerOptions options;
+  options.deadlines.head = kSoon;
+  start_on_unix(std::move(options));
+  HttpClient client = unix_client();
+  EXPECT_TRUE(client.is_closed());
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 0; });
+  EXPECT_EQ(server_->stats().cut_silent, 1U);
+}
+
+TEST_F(HttpDeadlinesHold, AClientThatNeverBeginsItsHandshakeIsClosed) {
+  HttpServerOptions options;
+  options.deadlines.handshake = kSoon;
+  start_on_tcp(std::move(options));
+  std::vector<HttpClient> clients;
+  for (int count = 0; count < 20; ++count) {
+    clients.push_back(tcp_client());
+  }
+  for (HttpClient& client : clients) {
+    EXPECT_TRUE(client.is_closed());
+  }
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 0; });
+  EXPECT_EQ(server_->stats().cut_silent, 20U);
+  EXPECT_EQ(server_->stats().unproven_now, 0U);
+}
+
+TEST_F(HttpDeadlinesHold, AClientThatIsSilentBehindItsHandshakeHasTheTimeOfAHead) {
+  HttpServerOptions options;
+  options.deadlines.handshake = std::chrono::hours(1);
+  options.deadlines.head = kSoon;
+  start_on_tcp(std::move(options));
+  HttpClient client = tcp_client();
+  ASSERT_TRUE(client.start_tls());
+  EXPECT_TRUE(client.is_closed());
+  EXPECT_EQ(server_->stats().cut_silent, 1U);
+}
+
+TEST_F(HttpDeadlinesHold, ADrippingHeadIsCut) {
+  HttpServerOptions options;
+  options.deadlines.head = kSoon;
+  start_on_unix(std::move(options));
+  HttpClient client = unix_client();
+  ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nx: "));
+  EXPECT_TRUE(drips_until_cut(client, "x"));
+}
+
+TEST_F(HttpDeadlinesHold, ADrippingHeadOfALaterRequestIsCutToo) {
+  HttpServerOptions options;
+  options.deadlines.head = kSoon;
+  options.deadlines.idle = std::chrono::hours(1);
+  start_on_unix(std::move(options));
+  HttpClient client = unix_client();
+  ASSERT_TRUE(client.send(kGetJobs));
+  server_->answer(question().number, {});
+  ASSERT_TRUE(client.answer().starts_with("HTTP/1.1 200"));
+  ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nx: "));
+  EXPECT_TRUE(drips_until_cut(client, "x"));
+}
+
+TEST_F(HttpDeadlinesHold, ADrippingBodyIsCut) {
+  HttpServerOptions options;
+  options.deadlines.body = kSoon;
+  start_on_unix(std::move(options));
+  HttpClient client = unix_client();
+  ASSERT_TRUE(
+      client.send("POST / HTTP/1.1\r\nhost: a\r\nmuster-client: t\r\n"
+                  "content-length: 100000\r\n\r\n"));
+  EXPECT_TRUE(drips_until_cut(client, "x"));
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 0; });
+  EXPECT_EQ(server_->stats().cut_body, 1U);
+  EXPECT_EQ(server_->stats().bodies_bytes_now, 0U);
+}
+
+TEST_F(HttpDeadlinesHold, AnIdleConnectionIsClosed) {
+  HttpServerOptions options;
+  options.deadlines.idle = kSoon;
+  start_on_unix(std::move(options));
+  HttpClient client = unix_client();
+  ASSERT_TRUE(client.send(kGetJobs));
+  server_->answer(question().number, {});
+  ASSERT_TRUE(client.answer().starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(client.is_closed());
+  EXPECT_EQ(server_->stats().closed_idle, 1U);
+}
+
+TEST_F(HttpDeadlinesHold, AReaderThatTakesNothingIsCut) {
+  HttpServerOptions options;
+  options.deadlines.reader = kSoon;
+  start_on_unix(std::move(options));
+  HttpClient client = unix_client();
+  ASSERT_TRUE(client.send(kGetJobs));
+  server_->answer(question().number, {200, "text/plain", {}, std::string(16 << 20, 'a')});
+  EXPECT_TRUE(client.has_hung_up(kClientPatienceMs));
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 0; });
+  EXPECT_EQ(server_->stats().cut_readers, 1U);
+}
+
+TEST_F(HttpDeadlinesHold, AnAddressHasOnlySoManyConnectionsWithoutProof) {
+  HttpServerOptions options;
+  options.limits.per_address = 5;
+  options.limits.unproven_per_address = 3;
+  start_on_tcp(std::move(options));
+  std::vector<HttpClient> clients;
+  for (int count = 0; count < 3; ++count) {
+    clients.push_back(tcp_client());
+    ASSERT_TRUE(clients.back().start_tls());
+  }
+  EXPECT_TRUE(tcp_client().is_closed()) << "the fourth";
+  // The client shows a proof, which makes room for another without one.
+  ASSERT_TRUE(clients.front().send(kGetJobs));
+  const HttpQuestion asked = question();
+  server_->proven(asked.number);
+  server_->proven(asked.number);
+  server_->answer(asked.number, {});
+  ASSERT_TRUE(clients.front().answer().starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(server_->stats().unproven_now, 2U);
+  clients.push_back(tcp_client());
+  EXPECT_TRUE(clients.back().start_tls());
+  EXPECT_TRUE(tcp_client().is_closed());
+  EXPECT_EQ(server_->stats().refused_address, 2U);
+  EXPECT_EQ(server_->stats().connections_now, 4U);
+}
+
+TEST_F(HttpDeadlinesHold, The257thConnectionOfAUserIsClosed) {
+  HttpServerOptions options;
+  options.deadlines.head = std::chrono::hours(1);
+  start_on_unix(std::move(options));
+  std::vector<HttpClient> clients;
+  for (std::size_t count = 0; count < HttpLimits{}.per_address; ++count) {
+    clients.push_back(unix_client());
+    const auto accepted = count + 1;
+    // The queue of the listening socket is short.
+    wait_until([accepted](const HttpStats& stats) { return stats.accepted == accepted; });
+  }
+  EXPECT_TRUE(unix_client().is_closed());
+  clients.pop_back();
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 255; });
+  HttpClient another = unix_client();
+  ASSERT_TRUE(another.send(kGetJobs));
+  EXPECT_NE(question().number, 0U);
+}
+
+TEST_F(HttpDeadlinesHold, AStopClosesConnectionsInEachPhase) {
+  start_on_unix();
+  HttpClient silent = unix_client();
+  HttpClient waiting = unix_client();
+  HttpClient untaken = unix_client();
+  HttpClient reading = unix_client();
+  HttpClient following = unix_client();
+  ASSERT_TRUE(waiting.send(kGetJobs));
+  EXPECT_NE(question().number, 0U);
+  ASSERT_TRUE(reading.send(kGetJobs));
+  server_->answer(question().number, {200, "text/plain", {}, std::string(16 << 20, 'a')});
+  ASSERT_TRUE(following.send(kGetJobs));
+  const auto stream = std::make_shared<HttpStream>();
+  server_->answer_stream(question().number, {200, "text/event-stream", {}, ""}, stream);
+  following.until("\r\n\r\n");
+  ASSERT_TRUE(untaken.send(kGetJobs));
+  wait_until([](const HttpStats& stats) { return stats.questions_now == 2; });
+  server_.reset();
+  for (HttpClient* client : {&silent, &waiting, &untaken, &reading, &following}) {
+    EXPECT_TRUE(client->is_closed());
+  }
+  EXPECT_TRUE(stream->is_gone());
+  EXPECT_FALSE(stream->push("x"));
+}
+
+}  // namespace
+}  // namespace muster::agent
