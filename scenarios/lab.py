@@ -395,8 +395,9 @@ class Lab:
         return {"MUSTER_RUNTIME_DIR": str(self.directory / "run")}
 
     def own_settings(self):
-        """Labs are played as root as well, whose jobs run on agents that share their user alone."""
-        return {"MUSTER_SHARED_USER": "true"}
+        """Labs are played as root as well, whose jobs run on agents that share their user alone.
+        Their agents share an address, so that one alone would have the port of HTTPS."""
+        return {"MUSTER_SHARED_USER": "true", "MUSTER_HTTPS": "off"}
 
     def ticket_of(self, name):
         """The file that this agent finds a ticket in, when there is one."""

@@ -44,6 +44,7 @@ std::string why_denied(const gossip::Sender& sender, const Login& own) {
   switch (sender.kind) {
     case gossip::Sender::Kind::kHost:
     case gossip::Sender::Kind::kTicket:
+    case gossip::Sender::Kind::kBearer:
       return "";
     case gossip::Sender::Kind::kLogin:
       if (owns_host(sender, own)) {

@@ -43,7 +43,8 @@ bool is_guest(const gossip::Sender& sender, const Login& own);
 /// The reason that an agent which runs as `own` does not answer, and the users that may ask; "" if
 /// it answers. An agent of root answers every login that has a name; the log decides what its user
 /// may do. Any other agent answers its own user and root. Each answers the bearer of a ticket, too:
-/// the verb decides what such a bearer may ask.
+/// the verb decides what such a bearer may ask. It answers a client of HTTPS, too: take_token()
+/// decides.
 std::string why_denied(const gossip::Sender& sender, const Login& own);
 /// The same of an agent that has no cluster: one of root answers guests if the request is one that
 /// agents answer in or out of a cluster (Answerer::kAskedAnyway), as that for the version.

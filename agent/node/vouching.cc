@@ -135,6 +135,9 @@ std::string why_not_through(const NodeView& node, const Request& request, const 
 
 std::string take_token(const NodeView& node, Request& request, const Asker& asker) {
   const scheduler::Directory& directory = directory_of(node);
+  if (asker.proven.kind == gossip::Sender::Kind::kBearer && request.access.empty()) {
+    return "this door answers only requests that show an access token: muster token create";
+  }
   if (asker.proven.kind != gossip::Sender::Kind::kHost) {
     request.token = {};  // A client shows a line, and does not say what was verified.
   }

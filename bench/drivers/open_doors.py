@@ -86,7 +86,9 @@ def known_listeners(agent, is_member):
     port = agent.port
     ports = {("tcp", f"{agent.address}:{port}"), ("tcp", f"{agent.address}:{port + 1}")}
     sockets = {("unix", str(agent.data / "agent.sock")), ("unix", str(socket_for_logins(agent)))}
-    return sockets | (ports if is_member else set())
+    # Strangers of HTTP have drivers of their own (web_*.py).
+    http = {("unix", str(agent.lab.directory / "run" / "http" / f"{agent.name}.sock"))}
+    return sockets | (ports | http if is_member else set())
 
 
 def unknown_listeners(agent, is_member):

@@ -23,12 +23,11 @@ int run_agent(const AgentOptions& options) {
   run.traits = options.traits;
   run.ticket_path = options.ticket_path;
   run.is_moved = options.is_moved;
-  run.log_json = options.log_json;
-  run.log_level = options.log_level;
-  run.log_file = options.log_file;
+  run.log = {options.log_json, options.log_level, options.log_file};
   run.output_rule = output_rule(options);
   run.users = {options.users.is_shared, options.users.system_users, options.users.socket_group,
                options.users.audit_file, options.users.min_isolation};
+  run.web = {options.web.https, options.web.is_asked_for, options.web.certificate, options.web.key};
   run.hardware = {options.hooks, options.kernel_log};
   run.reread = [&options]() -> Result<agent::Reread> {
     const Result<AgentOptions> news = options.reread();

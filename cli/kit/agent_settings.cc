@@ -137,6 +137,46 @@ void read_listen(Lookup& lookup, AgentOptions& options) {
   options.listen = *endpoint;
 }
 
+/// A file of a certificate is of no use without its key.
+void read_https_files(Lookup& lookup, WebSettings& web) {
+  const Value certificate = lookup.value("https_cert", "");
+  const Value key = lookup.value("https_key", "");
+  if (certificate.text.empty() != key.text.empty()) {
+    const bool lacks_key = key.text.empty();
+    lookup.refuse(lacks_key ? certificate : key,
+                  lacks_key ? "stands alone: name the file of its key, too, as https_key"
+                            : "stands alone: name the file of its certificate, too, as https_cert");
+  }
+  web.certificate = certificate.text;
+  web.key = key.text;
+}
+
+void read_https(Lookup& lookup, AgentOptions& options) {
+  read_https_files(lookup, options.web);
+  const Value https = lookup.value("https", "");
+  if (https.text == "off") {
+    return;
+  }
+  if (https.text.empty()) {
+    options.web.https = options.listen;
+    options.web.https->port = kHttpsPort;
+    return;
+  }
+  const auto endpoint = gossip::Endpoint::parse(https.text, kHttpsPort);
+  if (!endpoint.has_value()) {
+    lookup.refuse(https, "is neither off nor IP[:PORT]");
+    return;
+  }
+  const std::uint16_t control = options.listen.port;
+  if (control != 0 && (endpoint->port == control || endpoint->port == control + 1)) {
+    lookup.refuse(https, "has a port of `listen`, which takes " + std::to_string(control) +
+                             " and the next one: name another port");
+    return;
+  }
+  options.web.https = endpoint;
+  options.web.is_asked_for = true;
+}
+
 void read_output_rule(Lookup& lookup, AgentOptions& options) {
   const Value keep = lookup.value("output_keep", "14d");
   const Value most = lookup.value("output_max", "4G");
@@ -204,7 +244,8 @@ const std::vector<std::string>& agent_setting_names() {
       "log_json",      "log_level",  "log_file",
       "output_keep",   "output_max", "shared_user",
       "socket_group",  "audit_file", "system_users_may_run",
-      "min_isolation", "hooks",      "kernel_log"};
+      "min_isolation", "hooks",      "kernel_log",
+      "https",         "https_cert", "https_key"};
   return names;
 }
 
@@ -221,6 +262,7 @@ Result<AgentOptions> agent_options(const World& world, const Settings& flags,
   AgentOptions options;
   options.config_path = chosen.empty() && !world.exists(path) ? "" : path;
   read_listen(lookup, options);
+  read_https(lookup, options);
   options.seeds = parts_of(lookup.text("seeds"));
   options.ticket_path = lookup.text("ticket");
   options.data_dir = lookup.text("data_dir");
@@ -269,7 +311,10 @@ std::vector<std::string> settings_of_start(const AgentOptions& before, const Age
       {"system_users_may_run", before.users.system_users == after.users.system_users},
       {"min_isolation", before.users.min_isolation == after.users.min_isolation},
       {"hooks", before.hooks == after.hooks},
-      {"kernel_log", before.kernel_log == after.kernel_log}};
+      {"kernel_log", before.kernel_log == after.kernel_log},
+      {"https", before.web.https == after.web.https},
+      {"https_cert", before.web.certificate == after.web.certificate},
+      {"https_key", before.web.key == after.web.key}};
   std::vector<std::string> names;
   for (const auto& [name, is_same] : settings) {
     if (!is_same) {

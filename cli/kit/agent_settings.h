@@ -12,6 +12,7 @@
 namespace muster::cli {
 
 inline constexpr std::uint16_t kControlPort = 7450;
+inline constexpr std::uint16_t kHttpsPort = 7449;
 
 /// All settings, as the config file names them; upper case behind MUSTER_ in the environment.
 const std::vector<std::string>& agent_setting_names();

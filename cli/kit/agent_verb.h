@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,15 @@ struct UserSettings {
   bool operator==(const UserSettings&) const = default;
 };
 
+/// The settings about HTTP.
+struct WebSettings {
+  std::optional<gossip::Endpoint> https{};  ///< Port 0 = any; nullopt = off.
+  bool is_asked_for = false;                ///< A setting named the address.
+  std::string certificate{};  ///< The PEM file of the site; "" = the host makes its own.
+  std::string key{};          ///< "" if there is no `certificate`.
+  bool operator==(const WebSettings&) const = default;
+};
+
 struct AgentOptions {
   gossip::Endpoint listen;         ///< Control port; port 0 = any, the agent prints it.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each; the edge resolves names once, at start.
@@ -49,6 +59,7 @@ struct AgentOptions {
   Duration output_keep{};        ///< How long the output of what ended is kept.
   std::uint64_t output_max = 0;  ///< Bytes of it that this host keeps.
   UserSettings users{};
+  WebSettings web{};
   std::string hooks;        ///< The directory of a site's own programs.
   std::string kernel_log;   ///< Where Xids are read from.
   std::string config_path;  ///< The file that was read; "" = none.

@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::array<SettingWords, 21> kWords = {{
+constexpr std::array<SettingWords, 24> kWords = {{
     {"listen", "\"127.0.0.1:7450\"", true, "",
      "Address and control port to listen on; the next port carries bulk data. Port 0 picks free "
      "ones, which the agent prints."},
@@ -56,6 +56,14 @@ constexpr std::array<SettingWords, 21> kWords = {{
      "prolog/NN-NAME runs before each job, epilog/NN-NAME behind it."},
     {"kernel_log", "\"/dev/kmsg\"", true, "",
      "Kernel log in which the agent looks for errors of GPUs."},
+    {"https", "\"10.0.0.7:7449\"", false, "the address of listen, port 7449",
+     "Address and port of HTTPS, for the page, curl and Prometheus; off: none. The default port is "
+     "left to another agent that has it."},
+    {"https_cert", "\"/etc/muster/https.crt\"", false, "one by an authority of this host",
+     "Certificate of HTTPS in PEM, with those that lead to its authority behind it; taken again "
+     "when it changes. Name https_key, too."},
+    {"https_key", "\"/etc/muster/https.key\"", false, "made with the certificate",
+     "Key of https_cert in PEM, that only the agent's user or root can read."},
 }};
 
 /// Comment lines of at most 80 columns.

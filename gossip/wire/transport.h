@@ -42,6 +42,7 @@ struct Sender {
     kHost,    ///< A member: `host`.
     kTicket,  ///< The holder of a ticket's secret: `ticket` is its public link key.
     kLogin,   ///< A process of the user `uid` on this machine; on a socket of the CLI.
+    kBearer,  ///< A client of HTTPS: the access token that each of its requests shows is its proof.
   };
   Kind kind = Kind::kNobody;
   HostId host{};

@@ -80,11 +80,12 @@ def what_is_taken_away_comes_back(lab):
     agent = lab["a"]
     links = lab.directory / "run"
     (agent.data / "agent.sock").unlink()
-    for link in links.iterdir():
+    for link in [*links.glob("*.sock"), *links.glob("http/*.sock")]:
         link.unlink()
     wait_for("a socket", lambda: (agent.data / "agent.sock").exists(), 10)
     wait_for("an answer", lambda: agent.cli("version")[0] == 0, 5)
-    wait_for("links", lambda: (links / "a.sock").exists() and (links / "agent.sock").exists(), 10)
+    wait_for("links", lambda: all((links / name).exists() for name in (
+        "a.sock", "agent.sock", "http/a.sock", "http/agent.sock")), 10)
     agent.process.send_signal(signal.SIGHUP)
     wait_for("a line about it", lambda: logged(agent, "event=hangup"), 10)
     check_running(lab)

@@ -26,7 +26,7 @@ inline constexpr NamedClass kNamed[] = {
     {"agent/step/outbox.h", "Outbox", 9, 37, 1, "each kind of what leaves a Node is a function"},
     {"bench/lease_farm.h", "LeaseFarm", 16, 14, 25, "10,000 hosts and their links in one"},
     {"bench/quorum_voter.h", "Voter", 22, 1, 12, "a voter, its load and its figures in one"},
-    {"cli/kit/agent_verb.h", "AgentOptions", 18, 0, 0, kOptions},
+    {"cli/kit/agent_verb.h", "AgentOptions", 19, 0, 0, kOptions},
     {"cli/kit/world.h", "World", 16, 0, 0, "every door of the process, and nothing else"},
     {"crdt/edge/storage_thread.cc", "StorageThread::Impl", 16, 6, 10,
      "two threads, and what they share under one lock"},

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -67,7 +68,8 @@ EventLoop::End EventLoop::run() {
   account_.took(Work::kStart);
   while (!end_.has_value()) {
     wait(std::min({parts_.node->next_deadline(), logins_.next_deadline(),
-                   parts_.hardware->next_deadline(), parts_.hooks->next_deadline()}));
+                   parts_.hardware->next_deadline(), parts_.hooks->next_deadline(),
+                   parts_.web == nullptr ? kNever : parts_.web->next_deadline()}));
     look_at_wall_clock();
     tell_refused();
     keep_in_order();
@@ -108,6 +110,10 @@ void EventLoop::wait(Instant deadline) {
   fds.push_back(parts_.stop_fd);
   if (parts_.audit != nullptr) {
     fds.push_back(parts_.audit->fd());
+  }
+  if (parts_.web != nullptr) {
+    const std::vector<int> doors = parts_.web->fds();
+    fds.insert(fds.end(), doors.begin(), doors.end());
   }
   parts_.transport->wait(until, fds);
   notice_pause(before, until);
@@ -210,6 +216,9 @@ void EventLoop::keep_in_order() {
     parts_.supervisors->keep(parts_.upkeep->output_rule());
     step(OutputRuleSet{parts_.upkeep->output_rule()});
   }
+  if (parts_.web_parts != nullptr) {
+    parts_.web_parts->turn(boot_now(), *parts_.web);
+  }
   if (const std::uint64_t renewed = parts_.transport->stats().cli_renewed;
       std::exchange(told_renewed_, renewed) != renewed) {
     log_event({Severity::kWarn, "socket_renewed", {{"why", "another process removed it"}}});
@@ -297,8 +306,12 @@ void EventLoop::drain_backlog() {
 }
 
 bool EventLoop::take_inputs() {
-  std::vector<gossip::TransportInput> inputs =
-      logins_.pass(parts_.transport->take_inputs(), boot_now());
+  std::vector<gossip::TransportInput> heard = parts_.transport->take_inputs();
+  if (parts_.web != nullptr) {
+    std::vector<gossip::TransportInput> asked = parts_.web->take(boot_now());
+    std::move(asked.begin(), asked.end(), std::back_inserter(heard));
+  }
+  std::vector<gossip::TransportInput> inputs = logins_.pass(std::move(heard), boot_now());
   std::stable_partition(inputs.begin(), inputs.end(), goes_first);
   account_.took(Work::kReceive);
   bool has_any = !inputs.empty();
@@ -398,7 +411,11 @@ void EventLoop::carry(gossip::TransportOutput& output) {
     parts_.transport->send(*send);
   } else if (const auto* reply = std::get_if<gossip::Reply>(&output)) {
     account_.said(reply->bytes);
-    parts_.transport->reply(*reply);
+    if (parts_.web != nullptr && WebDoor::owns(reply->route)) {
+      parts_.web->hear(boot_now(), *reply);
+    } else {
+      parts_.transport->reply(*reply);
+    }
   } else if (const auto* drop = std::get_if<gossip::DropLink>(&output)) {
     parts_.transport->drop(*drop);
   } else if (const auto* admit = std::get_if<gossip::Admit>(&output)) {

@@ -15,6 +15,8 @@
 #include "agent/edge/run/loop_account.h"
 #include "agent/edge/run/row_check_thread.h"
 #include "agent/edge/run/upkeep.h"
+#include "agent/edge/run/web_door.h"
+#include "agent/edge/run/web_parts.h"
 #include "agent/edge/supervisor/rank_supervisor.h"
 #include "agent/node/node.h"
 #include "crdt/edge/lmdb_store.h"
@@ -32,7 +34,9 @@ struct LoopParts {
   std::unique_ptr<RankSupervisors> supervisors;
   std::unique_ptr<GrantHooks> hooks;
   std::unique_ptr<HostFacts> facts;
+  std::unique_ptr<WebDoor> web;  ///< nullptr = there is no HTTP.
   std::unique_ptr<Node> node;
+  WebParts* web_parts = nullptr;      ///< Outlives the loop; nullptr if `web` is.
   Upkeep* upkeep = nullptr;           ///< Outlives the loop.
   LoginNames* login_names = nullptr;  ///< Outlives the loop.
   HostHardware* hardware = nullptr;   ///< Outlives the loop.

@@ -1,6 +1,5 @@
 #include "agent/edge/run/run_agent.h"
 
-#include <grp.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <sys/resource.h>
@@ -25,10 +24,12 @@
 #include "agent/edge/join/unjoined_agent.h"
 #include "agent/edge/own_path.h"
 #include "agent/edge/ranks/supervise.h"
+#include "agent/edge/run/agent_sockets.h"
 #include "agent/edge/run/event_loop.h"
 #include "agent/edge/run/host_hardware.h"
 #include "agent/edge/run/host_room.h"
 #include "agent/edge/run/socket_links.h"
+#include "agent/edge/run/web_parts.h"
 #include "agent/roll/authority_book.h"
 #include "agent/roll/link_record.h"
 #include "agent/step/start_record.h"
@@ -40,7 +41,6 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::uint16_t kControlPort = 7450;
 constexpr rlim_t kFilesWanted = 20'000;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
@@ -433,7 +433,8 @@ Status mend_start(const RunOptions& options) {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   for (const std::string* path :
-       {&options.data_dir, &options.log_file, &options.ticket_path, &options.users.audit_file}) {
+       {&options.data_dir, &options.log.file, &options.ticket_path, &options.users.audit_file,
+        &options.web.certificate, &options.web.key}) {
     if (here.empty() && is_relative(*path)) {
       return Error{
           ErrorCode::kInvalid,
@@ -451,55 +452,34 @@ HostHardware hardware_of(const RunOptions& options) {
           room_host(probed, options, socket_path(options)), options.hardware};
 }
 
-/// kInvalid: there is no such group. nullopt: none was named.
-Result<std::optional<gid_t>> socket_group(const RunOptions& options) {
-  if (options.users.socket_group.empty()) {
-    return std::optional<gid_t>();
+Status open_door(WebParts& web, LoopParts& parts) {
+  auto door = web.open(Rng(random_number()));
+  if (!door) {
+    return door.error();
   }
-  const group* found = getgrnam(options.users.socket_group.c_str());
-  if (found == nullptr) {
-    return Error{ErrorCode::kInvalid, "socket_group: there is no group '" +
-                                          options.users.socket_group +
-                                          "' on this host: make it (groupadd " +
-                                          options.users.socket_group + "), or name another one"};
-  }
-  return std::optional(found->gr_gid);
+  parts.web = *std::move(door);
+  parts.web_parts = &web;
+  return ok();
 }
 
-/// Of an agent that runs as root. Without the socket root goes on by the agent's own one.
-void listen_to_logins(const std::string& directory, const RunOptions& options,
-                      std::optional<gid_t> group, gossip::LoginListener& logins) {
-  Status opened = make_runtime_directory(directory);
-  if (opened) {
-    opened = logins.open(directory + "/" + options.name + ".sock", group);
+/// nullopt: the agent begins another life.
+std::optional<int> exit_code(const RunOptions& options, EventLoop::End end, const EventLoop& loop) {
+  switch (end) {
+    case EventLoop::End::kStopped:
+      return 0;
+    case EventLoop::End::kFailed:
+      return kExitFailed;
+    case EventLoop::End::kRefused:
+      return fail({ErrorCode::kConflict, loop.why_refused()});
+    case EventLoop::End::kDoubled:
+      return fail({ErrorCode::kConflict,
+                   "another agent uses the id of this host, so both stop (was " + options.data_dir +
+                       " copied?): move the data directory of one of them away, so that it joins "
+                       "as a new host, and start the other one again"});
+    case EventLoop::End::kRestart:
+      break;
   }
-  if (!opened) {
-    log_event({Severity::kWarn, "no_socket_for_logins", {{"why", opened.error().text}}});
-  }
-}
-
-/// Without links people name the data directory.
-void make_links(const RunOptions& options, std::optional<gid_t> group,
-                gossip::LoginListener& logins, SocketLinks& links) {
-  std::string socket = std::filesystem::absolute(options.data_dir).string() + "/agent.sock";
-  if (std::string directory = runtime_directory(); !directory.empty()) {
-    directory = std::filesystem::absolute(directory).string();
-    if (geteuid() == 0) {
-      listen_to_logins(directory, options, group, logins);
-    } else if (group.has_value()) {
-      log_event({Severity::kWarn,
-                 "socket_group_unused",
-                 {{"why", "this agent does not run as root, and answers its own user and root"}}});
-    }
-    socket = logins.is_open() ? logins.path() : socket;
-    if (const Status made = links.make(directory, options.name, socket); !made) {
-      log_event({Severity::kWarn, "no_socket_link", {{"why", made.error().text}}});
-    }
-  }
-  log_event(
-      {Severity::kInfo,
-       "socket",
-       {{"path", logins.is_open() || links.paths().empty() ? socket : links.paths().back()}}});
+  return std::nullopt;
 }
 
 }  // namespace
@@ -508,7 +488,8 @@ int run_agent(const RunOptions& options) {
   if (const Status mended = mend_start(options); !mended) {
     return fail(mended.error());
   }
-  if (const Status opened = open_event_log(options.log_json, options.log_level, options.log_file);
+  if (const Status opened =
+          open_event_log(options.log.is_json, options.log.level, options.log.file);
       !opened) {
     return fail(opened.error());
   }
@@ -540,6 +521,10 @@ int run_agent(const RunOptions& options) {
   SocketLinks links;
   make_links(options, *group, logins, links);
   Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread, &logins});
+  WebParts web(options, runtime_directory(), *group);
+  if (const Status prepared = web.prepare(); !prepared) {
+    return fail(prepared.error());
+  }
   while (true) {
     Result<std::optional<LoopParts>> parts =
         make_parts(options, at_least, stop_fd, upkeep, hardware);
@@ -554,24 +539,14 @@ int run_agent(const RunOptions& options) {
     (*parts)->hardware = &hardware;
     (*parts)->login_names = &names;
     (*parts)->audit = audit.has_value() ? &*audit : nullptr;
-    EventLoop loop(*std::move(parts).value());
-    switch (loop.run()) {
-      case EventLoop::End::kStopped:
-        return 0;
-      case EventLoop::End::kFailed:
-        return kExitFailed;
-      case EventLoop::End::kRefused:
-        return fail({ErrorCode::kConflict, loop.why_refused()});
-      case EventLoop::End::kDoubled:
-        return fail({ErrorCode::kConflict,
-                     "another agent uses the id of this host, so both stop (was " +
-                         options.data_dir +
-                         " copied?): move the data directory of one of them away, so that it joins "
-                         "as a new host, and start the other one again"});
-      case EventLoop::End::kRestart:
-        at_least = loop.raise_to();
-        break;
+    if (const Status opened = open_door(web, **parts); !opened) {
+      return fail(opened.error());
     }
+    EventLoop loop(*std::move(parts).value());
+    if (const auto code = exit_code(options, loop.run(), loop)) {
+      return *code;
+    }
+    at_least = loop.raise_to();
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "scheduler/protocol/host_traits.h"
 
 namespace muster::agent {
+
+/// Of an address that names no port.
+inline constexpr std::uint16_t kControlPort = 7450;
 
 /// The settings about the users of this host and their ranks.
 struct UserSettings {
@@ -33,6 +37,21 @@ struct HardwareSettings {
   std::string kernel_log = "/dev/kmsg";       ///< As KernelLog takes it.
 };
 
+/// The settings about HTTP.
+struct WebSettings {
+  std::optional<gossip::Endpoint> https{};  ///< Port 0 = any; nullopt = there is no HTTPS.
+  bool is_asked_for = false;  ///< Its port has to be free. Else the agent goes on without HTTPS.
+  std::string certificate{};  ///< As TlsPaths; "" = this host makes its own.
+  std::string key{};
+};
+
+/// The settings about the log of the agent.
+struct LogSettings {
+  bool is_json = false;
+  std::string level;
+  std::string file;  ///< "" = stderr.
+};
+
 struct RunOptions {
   gossip::Endpoint listen;         ///< Control port; the bulk port is the next one. 0 = any two.
   std::vector<std::string> seeds;  ///< HOST[:PORT] each, resolved once.
@@ -42,12 +61,11 @@ struct RunOptions {
   scheduler::HostTraits traits;  ///< Labels, rack and spine.
   std::string ticket_path;       ///< A file with a ticket to join with; "" = the user will say.
   bool is_moved = false;         ///< `data_dir` was moved: DataDirectory::settle().
-  bool log_json = false;
-  std::string log_level;
-  std::string log_file;  ///< "" = stderr.
+  LogSettings log{};
   OutputRule output_rule{};
   UserSettings users{};
   HardwareSettings hardware{};
+  WebSettings web{};
   std::function<Result<Reread>()> reread;  ///< The configuration once more, at a HUP.
 };
 

@@ -121,6 +121,51 @@ TEST(Agent, ItOffersNothingWithoutTheIsolationThatASettingNames) {
       << wrong.err();
 }
 
+TEST(Agent, HttpsIsBesideTheControlPortUnlessASettingSaysElse) {
+  FakeWorld usual;
+  EXPECT_EQ(usual.run({"agent", "--listen", "10.0.0.1:9000"}), 0) << usual.err();
+  const WebSettings& by_itself = usual.agents_run.at(0).web;
+  ASSERT_TRUE(by_itself.https.has_value());
+  EXPECT_EQ(by_itself.https->text(), "10.0.0.1:7449");
+  EXPECT_FALSE(by_itself.is_asked_for);
+  EXPECT_EQ(by_itself.certificate + by_itself.key, "");
+  FakeWorld off;
+  off.environment["MUSTER_HTTPS"] = "off";
+  EXPECT_EQ(off.run({"agent"}), 0) << off.err();
+  EXPECT_FALSE(off.agents_run.at(0).web.https.has_value());
+  FakeWorld world;
+  const ConfigFile file(world, "https = '[::1]'\nhttps_cert = '/c'\nhttps_key = '/k'\n");
+  EXPECT_EQ(world.run({"agent", "--config", file.path()}), 0) << world.err();
+  const WebSettings& said = world.agents_run.at(0).web;
+  ASSERT_TRUE(said.https.has_value());
+  EXPECT_EQ(said.https->text(), "[::1]:7449");
+  EXPECT_TRUE(said.is_asked_for);
+  EXPECT_EQ(said.certificate, "/c");
+  EXPECT_EQ(said.key, "/k");
+}
+
+TEST(Agent, RefusesHttpsThatCannotBe) {
+  struct Case {
+    std::map<std::string, std::string> environment;
+    std::string complaint;
+  };
+  const std::vector<Case> cases = {
+      {{{"MUSTER_HTTPS", "node1:7449"}}, "MUSTER_HTTPS: 'node1:7449' is neither off nor IP[:PORT]"},
+      {{{"MUSTER_HTTPS", "127.0.0.1:7450"}}, "has a port of `listen`, which takes 7450"},
+      {{{"MUSTER_HTTPS", "127.0.0.1:7451"}}, "name another port"},
+      {{{"MUSTER_HTTPS_CERT", "/c"}},
+       "MUSTER_HTTPS_CERT: '/c' stands alone: name the file of its key, too, as https_key"},
+      {{{"MUSTER_HTTPS_KEY", "/k"}, {"MUSTER_HTTPS", "off"}},
+       "MUSTER_HTTPS_KEY: '/k' stands alone: name the file of its certificate"},
+  };
+  for (const Case& tried : cases) {
+    FakeWorld world;
+    world.environment.insert(tried.environment.begin(), tried.environment.end());
+    EXPECT_EQ(world.run({"agent"}), 2) << tried.complaint;
+    EXPECT_NE(world.err().find(tried.complaint), std::string::npos) << world.err();
+  }
+}
+
 TEST(Agent, AFlagBeatsTheEnvironmentBeatsTheFile) {
   FakeWorld world;
   const ConfigFile file(world,
@@ -181,9 +226,13 @@ TEST(Agent, SaysWhichSettingsWaitForItsNextStart) {
   EXPECT_TRUE(settings_of_start(before, options({"--log-level", "debug", "--output-max", "1G",
                                                  "--output-keep", "2d"}))
                   .empty());
+  AgentOptions with_web = before;
+  with_web.web = {std::nullopt, true, "/c", "/k"};
+  EXPECT_EQ(settings_of_start(before, with_web),
+            (std::vector<std::string>{"https", "https_cert", "https_key"}));
   EXPECT_EQ(settings_of_start(before, options({"--rack", "r", "--log-file", "/l", "--listen",
                                                "10.0.0.1", "--label", "fast"})),
-            (std::vector<std::string>{"listen", "rack", "labels", "log_file"}));
+            (std::vector<std::string>{"listen", "rack", "labels", "log_file", "https"}));
 }
 
 TEST(Agent, RefusesWrongSettingsAndSaysWhereTheyCameFrom) {

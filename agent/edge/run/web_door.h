@@ -1,0 +1,78 @@
+#pragma once
+// WebDoor carries requests of HTTP to the Node and its answers back. To the Node each question of a
+// RestCall is a message of a client: of a login, if it came over the unix socket, else of a bearer,
+// who shows an access token. Its answer goes back by a route of the door's own range. Owned by
+// EventLoop; used by its thread.
+//
+// Invariants: each question of a server is answered once, within kPatience; the calls under way are
+// no more than the servers let questions wait.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "agent/api/rest/call.h"
+#include "agent/edge/door/http_server.h"
+#include "gossip/base/ids.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/time.h"
+#include "gossip/wire/transport.h"
+
+namespace muster::agent {
+
+class WebDoor {
+ public:
+  /// The routes of its clients; those of the transport are lower.
+  static constexpr std::uint64_t kFirstRoute = std::uint64_t{1} << 63;
+  static bool owns(gossip::Route route) { return route.value() >= kFirstRoute; }
+  /// For the answer to one question. Longer than a Node takes (ClientDesk::kForwardTimeout), and
+  /// shorter than HttpDeadlines::question, so that the client hears a reason.
+  static constexpr Duration kPatience = std::chrono::seconds(8);
+  /// For a question without which the call has an answer, too.
+  static constexpr Duration kPatienceOfAddition = std::chrono::seconds(1);
+
+  WebDoor(std::vector<std::unique_ptr<HttpServer>> servers, RestChance chance, Rng rng);
+
+  /// One more server; owned by the door.
+  HttpServer& add(std::unique_ptr<HttpServer> server);
+  /// Ends a server of this door, and with it the calls of its clients.
+  void close(const HttpServer& server);
+
+  /// Readable when take() has something.
+  std::vector<int> fds() const;
+  /// The caller calls take() then.
+  Instant next_deadline() const;
+  /// The messages that the Node hears now.
+  std::vector<gossip::TransportInput> take(Instant now);
+  /// The Node answered. Precondition: owns(reply.route).
+  void hear(Instant now, const gossip::Reply& reply);
+
+ private:
+  struct Call {
+    HttpServer* server = nullptr;
+    std::uint64_t question = 0;  ///< Of the server.
+    gossip::Sender sender{};
+    RestCall call;
+    Nonce nonce{};
+    Instant deadline{};
+    bool is_proven = false;
+  };
+  using Calls = std::map<std::uint64_t, Call>;
+
+  void begin(HttpServer& server, HttpQuestion question, Instant now);
+  void ask(Instant now, std::uint64_t route, Call& call);
+  void go_on(Instant now, Calls::iterator at, const Response& response);
+  void expire(Instant now);
+
+  std::vector<std::unique_ptr<HttpServer>> servers_;
+  RestChance chance_;
+  Rng rng_;
+  Calls calls_;  ///< By route.
+  std::uint64_t next_route_ = kFirstRoute;
+  std::vector<gossip::TransportInput> said_;  ///< For the next take().
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,77 @@
+#pragma once
+// WebParts makes the door of HTTP from the settings of an agent, and keeps it open: it makes the
+// unix socket again that another process removed, and starts the server of HTTPS again with a new
+// certificate. It outlives the event loops of one process. Owned by run_agent(); used by its
+// thread.
+//
+// The door has up to two servers: plain HTTP on a unix socket, whose clients are logins, and HTTPS,
+// whose clients show access tokens. An address that nobody asked for is a convenience: an agent
+// goes on without it and says so (`https_port_taken`, `https_off`).
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/edge/door/http_server.h"
+#include "agent/edge/run/http_socket.h"
+#include "agent/edge/run/https_certificate.h"
+#include "agent/edge/run/run_agent.h"
+#include "agent/edge/run/web_door.h"
+#include "gossip/base/result.h"
+#include "gossip/base/rng.h"
+#include "gossip/base/time.h"
+
+namespace muster::agent {
+
+/// The names of this host, without those of a certificate: BrowserRules and the host's own
+/// certificate have them. `host_name`: as the kernel says it, with its domain or without.
+HostNames web_names(const RunOptions& options, const std::string& host_name);
+/// The names by which a browser may ask a door that shows this certificate. A name "*.DOMAIN" of it
+/// stands for the short names of this host there.
+std::vector<std::string> browser_names(const HostNames& own, const HostNames& certificate);
+
+class WebParts {
+ public:
+  /// Between two looks at the unix socket, and at the certificate.
+  static constexpr Duration kPeriod = std::chrono::seconds(1);
+  static constexpr Duration kCertificatePeriod = std::chrono::seconds(5);
+
+  /// `runtime`: as runtime_directory(). `group`: of the socket for all logins.
+  WebParts(const RunOptions& options, std::string runtime, std::optional<gid_t> group);
+
+  /// Once, before the agent waits for its cluster: loads or makes the certificate, and tries an
+  /// address that was asked for. kConflict: the port is taken. kInvalid, kNotFound, kDenied, kIo:
+  /// an address or a file cannot be used; the text says what to do.
+  Status prepare();
+  /// A door for one life of the agent. Errors as of prepare().
+  Result<std::unique_ptr<WebDoor>> open(Rng rng);
+  /// Call in every turn of the loop, with the door that open() gave last.
+  void turn(Instant now, WebDoor& door);
+
+ private:
+  Status load_certificate();
+  Result<std::unique_ptr<HttpServer>> serve_socket() const;
+  Result<std::unique_ptr<HttpServer>> serve_https() const;
+  /// Logs an error that the agent goes on with; false if it is one of the start.
+  bool bears(const Error& error) const;
+  void renew_socket(WebDoor& door);
+  void renew_https(WebDoor& door);
+
+  RunOptions options_;
+  std::string runtime_;
+  std::optional<gid_t> group_;
+  HttpSocket socket_;
+  std::optional<HttpsCertificate> certificate_{};  ///< nullopt = no HTTPS.
+  HttpServer* on_socket_ = nullptr;                ///< Owned by the door.
+  HttpServer* on_port_ = nullptr;                  ///< Owned by the door.
+  std::uint64_t edition_ = 0;                      ///< Of the socket that on_socket_ serves.
+  bool is_stale_ = false;                          ///< on_port_ shows a certificate of before.
+  Instant next_{};
+  Instant next_certificate_{};
+};
+
+}  // namespace muster::agent
