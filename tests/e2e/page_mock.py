@@ -21,6 +21,8 @@ TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
           "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
           "require-trusted-types-for 'script'")
+#: A browser takes no Secure cookie of the real name from plain HTTP.
+COOKIE = "muster-mock="
 GPUS = 8
 PAGE_ITEMS = 1000
 USERS = ["ann", "bob", "carol", "dave"]
@@ -130,7 +132,7 @@ class Cluster:
                 "rack": f"r{at // 32}", "gpu_type": "H100", "gpus": GPUS,
                 "gpus_healthy": GPUS - self.states[at].count("unhealthy"), "cpus": 96,
                 "memory_mib": 1_048_576, "is_voter": at < 5, "is_leader": at == 0,
-                "version": "0.1.0", "claimed_by": [],
+                "version": "0.1.0", "claimed_by": [], "https": None,
                 "gpus_used": GPUS - held.count(None),
                 "gpus_free": sum(self.is_free(at, gpu) for gpu in range(GPUS)),
                 "cpu_used_thousandths": 12_000 * (GPUS - held.count(None)),
@@ -265,6 +267,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     cluster = None
     options = None
+    cookie = None  #: That the next answer sets.
 
     def log_message(self, *_):
         pass
@@ -283,6 +286,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         document = dict(document, answered_by="gpu3", age_ms=age)
         fields = [("muster-answered-by", "gpu3"), ("muster-age-ms", str(age))]
         fields += [("muster-next", next_page)] if next_page is not None else []
+        fields += [("set-cookie", self.cookie)] if self.cookie else []
+        self.cookie = None
         self.send(200, "application/json", json.dumps(document).encode() + b"\n", fields)
 
     def refused(self, status, detail, retry_ms=None):
@@ -305,6 +310,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.answer_file(path)
         except Refusal as refusal:
             self.refused(refusal.status, str(refusal), refusal.retry_ms)
+        except BrokenPipeError:
+            self.close_connection = True  # The page went on to another view.
 
     do_GET = do_POST = answer
 
@@ -313,7 +320,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if trouble == "lost":
             self.close_connection = True
             raise ConnectionAbortedError
-        if trouble == "token" or not (self.options.as_login or self.headers.get("authorization")):
+        shown = self.headers.get("authorization") or COOKIE in self.headers.get("cookie", "")
+        if trouble == "token" or not (self.options.as_login or shown or path == "/v1/logout"):
             raise Refusal(401, "the access token has expired: make another one "
                                "(muster token create)")
         if trouble == "quorum" and path != "/v1/whoami":
@@ -334,6 +342,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 answer(self, *found.groups(), query=query, body=body)
                 return
         raise Refusal(404, f"there is no path {path}")
+
+    def login(self, query, body):
+        line = self.headers.get("authorization", "").removeprefix("Bearer ")
+        self.cookie = f"{COOKIE}{line}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200"
+        self.whoami(query, body)
+
+    def logout(self, query, body):
+        self.send(204, "", b"", [("set-cookie", f"{COOKIE}; HttpOnly; Path=/; Max-Age=0")])
 
     def whoami(self, query, body):
         is_login = self.options.as_login
@@ -392,7 +408,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def why(self, number, query, body):
         self.told(self.cluster.why(*self.cluster.find(number)))
 
+    def follow_output(self, number, offset):
+        """Events until the reader goes."""
+        self.close_connection = True
+        self.send_response(200)
+        for name, value in [("content-type", "text/event-stream"), ("cache-control", "no-store")]:
+            self.send_header(name, value)
+        self.end_headers()
+        while True:
+            told = piece(number, offset)
+            if told["text"]:
+                offset = told["offset_bytes"] + len(told["text"].encode())
+                event = f"id: {offset}\ndata: {json.dumps(told)}\n\n"
+                try:
+                    self.wfile.write(event.encode())
+                except OSError:
+                    return
+            time.sleep(0.2)
+
     def output(self, number, rank, query, body):
+        if "text/event-stream" in self.headers.get("accept", ""):
+            self.follow_output(int(number), int(query.get("offset", "0")))
+            return
         told = piece(int(number), int(query.get("offset", "0")))
         after = str(told["offset_bytes"] + len(told["text"].encode()))
         self.send(200, "application/json", json.dumps(told).encode() + b"\n",
@@ -424,6 +461,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 ROUTES = [
     (r"GET /v1/whoami", Handler.whoami),
+    (r"POST /v1/login", Handler.login),
+    (r"POST /v1/logout", Handler.logout),
     (r"GET /v1/hosts", Handler.hosts),
     (r"GET /v1/hosts/([^/:]+)", Handler.host),
     (r"GET /v1/hosts/([^/:]+)/why", Handler.why_host),

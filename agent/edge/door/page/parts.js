@@ -1,18 +1,11 @@
-// The parts that all views share: elements, words, tables that stay fast with many rows, and the
-// requests to this node. Text from the cluster becomes text nodes alone: no function here takes
-// markup.
+// The parts that all views share: elements, words, and tables that stay fast with many rows. Text
+// from the cluster becomes text nodes alone: no function here takes markup.
 
 /** Rows above which a table keeps only those in view. */
 const ROWS_DRAWN = 500;
 /** Rows beyond the view, so that the Tab key and a slow frame find the next ones. */
 const ROWS_AROUND = 15;
-const ROW_HEIGHT = 30;
-const REQUEST_TIMEOUT_MS = 15_000;
-/** Items that one page of a list holds at most. */
-export const PAGE_ITEMS = 1000;
-/** A node that always names a next page ends there. */
-const PAGES_MAX = 500;
-const TOKEN_PLACE = "muster-access";
+const ROW_HEIGHT = 25;
 /** Control characters, and marks that turn the direction of text, would forge what people read. */
 const UNPRINTABLE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
@@ -96,6 +89,18 @@ export const jobLink = (id, text = String(id)) =>
   ({ text, href: `#/job/${encodeURIComponent(id)}` });
 export const hostLink = (name) => ({ text: name, href: `#/host/${encodeURIComponent(name)}` });
 
+export const button = (text, act, kind) =>
+  el("button", { type: "button", class: kind, on: { click: act } }, text);
+/** A word with a mark of its colour; the word alone says it, too. */
+const TONES = { running: "busy", scheduled: "busy", started: "busy", used: "busy", "in use": "busy",
+  completed: "good", alive: "good", free: "good", queued: "warn", stopping: "warn",
+  suspect: "warn", warn: "warn", withheld: "warn", quarantined: "warn", failed: "bad",
+  unreachable: "bad", dead: "bad", unhealthy: "bad", alarm: "bad", masked: "odd" };
+export const marked = (text, title) => ({ text, title,
+  kind: `mark ${TONES[/^(in use|[a-z]*)/.exec(text)[0]] ?? "idle"}` });
+export const part = (text) => encodeURIComponent(text);
+export const typed = (gpus, type) => `${count(gpus)}${type ? ` ${type}` : ""}`;
+
 /** At most `most` links, then the number of the others. */
 export function links(items, toLink, most = 3) {
   const shown = items.slice(0, most).map(toLink);
@@ -172,8 +177,8 @@ export class Table {
     this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption,
       on: { scroll: () => this.#ask() } }, this.table);
     this.element = el("div", { class: "listed" }, this.box, this.empty);
-    this.above.hidden = this.below.hidden = true;
-    this.show([]);
+    // It says that there is nothing only when that was read.
+    this.above.hidden = this.below.hidden = this.box.hidden = this.empty.hidden = true;
   }
 
   /** Each row is {key, cells, kind}; keys differ. */
@@ -265,120 +270,42 @@ export class Table {
   }
 }
 
-/** An answer that is no success. `status` 0: no answer came. */
-export class Problem extends Error {
-  constructor(status, detail, retryMs = 0) {
-    super(detail);
-    this.status = status;
-    this.retryMs = retryMs;
-  }
+/** Asks a person. null: not confirmed; else {text} with what the field holds. */
+export function confirmed({ title, text, field, does, not }) {
+  return new Promise((resolve) => {
+    const input = field && el("input", { maxlength: 200, autocomplete: "off" });
+    const close = (answer) => {
+      dialog.close();
+      dialog.remove();
+      resolve(answer);
+    };
+    const yes = () => close({ text: input ? input.value.trim() : "" });
+    const stay = button(not, () => close(null));
+    const dialog = el("dialog", { "aria-labelledby": "dialog-title",
+      "aria-describedby": "dialog-text",
+      on: { cancel: (event) => { event.preventDefault(); close(null); } } },
+      el("h2", { id: "dialog-title" }, title), el("p", { id: "dialog-text" }, text),
+      input ? el("label", {}, field, input) : null,
+      el("div", { class: "tools" }, stay, button(does, yes, "danger")));
+    document.body.append(dialog);
+    dialog.showModal();
+    (input || stay).focus();
+  });
 }
 
-function problemOf(response, text) {
-  let told = {};
+/** A part of a view that the asker may not see, or that is not there, fails alone. */
+export async function orElse(promise, place) {
   try {
-    told = JSON.parse(text) ?? {};
-  } catch {
-    // A proxy before the node may answer in another format.
-  }
-  const seconds = Number(response.headers.get("retry-after")) || 0;
-  const detail = told.detail ?? told.error ?? told.title ?? `the answer was ${response.status}`;
-  return new Problem(response.status, detail, Math.max(told.retry_after_ms ?? 0, seconds * 1000));
-}
-
-/** The requests to the node that served this page. */
-export class Door {
-  #token;
-
-  constructor() {
-    this.#token = sessionStorage.getItem(TOKEN_PLACE) ?? "";
-  }
-
-  get hasToken() {
-    return this.#token !== "";
-  }
-  /** sessionStorage ends with the tab; no other tab and no other site can read it. */
-  keep(token) {
-    this.#token = token;
-    if (token === "") {
-      sessionStorage.removeItem(TOKEN_PLACE);
-    } else {
-      sessionStorage.setItem(TOKEN_PLACE, token);
+    const value = await promise;
+    place.hidden = true;
+    return value;
+  } catch (problem) {
+    if (![403, 404, 409, 410, 422].includes(problem.status)) {
+      throw problem;
     }
-  }
-
-  /** {body, ageMs, next}; `next` is the place where the next page of a list begins, or null. */
-  async get(path, query = {}, signal = undefined) {
-    const { text, ageMs, next } = await this.#send("GET", path, query, undefined, signal);
-    const body = JSON.parse(text);
-    return { body, ageMs: Number(ageMs ?? body.age_ms ?? 0), next };
-  }
-
-  /** The same of lines of JSON: the body is an array. */
-  async getLines(path, query = {}, signal = undefined) {
-    const { text, ageMs, next } = await this.#send("GET", path, query, undefined, signal);
-    const body = text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
-    return { body, ageMs: Number(ageMs ?? 0), next };
-  }
-
-  /** An order without `body` has none: some refuse an empty one. */
-  async post(path, body = undefined) {
-    const sent = body === undefined ? undefined : JSON.stringify(body);
-    const { text } = await this.#send("POST", path, {}, sent, undefined);
-    return text === "" ? {} : JSON.parse(text);
-  }
-
-  async #send(method, path, query, body, signal) {
-    const url = new URL(path, document.baseURI);
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== "" && value !== null && value !== undefined) {
-        url.searchParams.set(name, value);
-      }
-    }
-    const ends = new AbortController();
-    const stop = () => ends.abort();
-    signal?.addEventListener("abort", stop);
-    const timer = setTimeout(stop, REQUEST_TIMEOUT_MS);
-    try {
-      const response = await fetch(url, { method, headers: this.#headers(body), body,
-        signal: ends.signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
-      const text = await response.text();
-      if (!response.ok) {
-        throw problemOf(response, text);
-      }
-      return { text, ageMs: response.headers.get("muster-age-ms"),
-        next: response.headers.get("muster-next") };
-    } catch (error) {
-      throw error instanceof Problem ? error : new Problem(0, "the node does not answer");
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", stop);
-    }
-  }
-
-  #headers(body) {
-    const headers = { accept: "application/json", "muster-client": "page" };
-    if (this.#token !== "") {
-      headers.authorization = `Bearer ${this.#token}`;
-    }
-    if (body !== undefined) {
-      headers["content-type"] = "application/json";
-    }
-    return headers;
+    place.hidden = false;
+    setText(place, problem.message);
+    return null;
   }
 }
 
-/**
- * Pages of a list: `path` answers {[key]: [...]}, and where the next page begins. `take` is given
- * the items of each page, the document, and the place where it began; false ends the reading.
- */
-export async function readPages(ask, path, query, key, take) {
-  let { after = null } = query;
-  for (let page = 0; page < PAGES_MAX; ++page) {
-    const { body, next } = await ask(path, { ...query, limit: PAGE_ITEMS, after });
-    if (take(body[key], body, after) === false || next === null || next === after) {
-      return;
-    }
-    after = next;
-  }
-}
