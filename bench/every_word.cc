@@ -116,6 +116,14 @@ std::string job_arguments_of(Verb verb, JobId job) {
                                 : agent::encode_payload(agent::JobRef{job});
 }
 
+std::string other_arguments_of(Verb verb, HostId host) {
+  return verb == Verb::kOutput ? agent::encode_payload(agent::OutputQuery{Token(1)})
+         : verb == Verb::kChangeQuorum
+             ? agent::encode_payload(agent::QuorumWish{agent::QuorumAction::kRemove, host})
+         : verb == Verb::kRecover ? agent::encode_payload(agent::RecoverArgs{})
+                                  : agent::encode_payload(agent::CertifyArgs());
+}
+
 /// The most harmful request of that verb.
 std::string arguments_of(Verb verb, const Stage& stage) {
   const HostId host = stage.hosts.front();
@@ -124,11 +132,10 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kDryRun:
       return submitting();
     case Verb::kOutput:
-      return agent::encode_payload(agent::OutputQuery{Token(1)});
     case Verb::kChangeQuorum:
-      return agent::encode_payload(agent::QuorumWish{agent::QuorumAction::kRemove, host});
     case Verb::kRecover:
-      return agent::encode_payload(agent::RecoverArgs{});
+    case Verb::kCertify:
+      return other_arguments_of(verb, host);
     case Verb::kLeave:
     case Verb::kFence:
     case Verb::kDrain:
@@ -140,9 +147,8 @@ std::string arguments_of(Verb verb, const Stage& stage) {
       return host_order_of(verb, host);
     case Verb::kFound:
     case Verb::kEnter:
-      return entering(verb);
     case Verb::kJoin:
-      return joining(stage);
+      return verb == Verb::kJoin ? joining(stage) : entering(verb);
     case Verb::kMakeTicket:
     case Verb::kEndTicket:
       return ticket_arguments_of(verb, stage);
@@ -183,6 +189,7 @@ std::string arguments_of(Verb verb, const Stage& stage) {
     case Verb::kGpuBoard:
     case Verb::kQueues:
     case Verb::kShares:
+    case Verb::kHttpRoot:
       break;
   }
   return "";
@@ -308,9 +315,9 @@ void add_agent(const Stage& stage, std::vector<Word>& words) {
 
 /// Whether each login gets an answer to this verb.
 bool is_for_everybody(Verb verb) {
-  static const std::set<Verb> kOpen = {Verb::kVersion,  Verb::kHosts, Verb::kQuorum, Verb::kWhyHost,
-                                       Verb::kHostUses, Verb::kKeys,  Verb::kFound,  Verb::kEnter,
-                                       Verb::kJoin,     Verb::kWhoami};
+  static const std::set<Verb> kOpen = {
+      Verb::kVersion, Verb::kHosts, Verb::kQuorum, Verb::kWhyHost, Verb::kHostUses, Verb::kKeys,
+      Verb::kFound,   Verb::kEnter, Verb::kJoin,   Verb::kWhoami,  Verb::kHttpRoot};
   return kOpen.contains(verb);
 }
 

@@ -74,7 +74,7 @@ constexpr agent::Verb kVerbsOfUser[] = {
     agent::Verb::kUsage,    agent::Verb::kTickets, agent::Verb::kKeys,     agent::Verb::kStats,
     agent::Verb::kUsers,    agent::Verb::kWhoami,  agent::Verb::kAudit,    agent::Verb::kMakeToken,
     agent::Verb::kEndToken, agent::Verb::kGpus,    agent::Verb::kGpuBoard, agent::Verb::kQueues,
-    agent::Verb::kShares};
+    agent::Verb::kShares,   agent::Verb::kHttpRoot};
 /// In the environment of a job of another user, which no answer may hold.
 constexpr char kCanary[] = "door-canary";
 /// Silence after which no more answers are expected.

@@ -15,6 +15,10 @@ PROBE = BUILD / "bench" / "bench_probe"
 STAMP = BUILD / "bench" / "bench_stamp"
 BASE_PORT = 8450
 TARGETS = {
+    "web_attack": ["muster"],
+    "web_slow": ["muster"],
+    "web_page": ["muster"],
+    "web_cross_site": ["muster"],
     "mutants": ["raft_mutants", "sim_mutants", "membership_mutants"],
     "sim_speed": ["muster_sim"],
     "same_behaviour": ["muster_sim"],
@@ -40,6 +44,10 @@ TARGETS = {
     "quorum": ["bench_quorum"],
     "leases": ["muster", "bench_leases"],
     "audit": ["muster"],
+    "web_parity": ["muster"],
+    "web_follow": ["muster"],
+    "web_list": ["muster"],
+    "web_metrics": ["muster"],
     "ranks_as_person": ["muster"],
     "crowd": ["muster", "bench_probe", "bench_crowd"],
     "burst": ["muster", "bench_burst"],
