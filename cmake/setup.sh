@@ -5,12 +5,12 @@ set -eu
 
 packages="g++ cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libmsgpack-cxx-dev
 liblmdb-dev libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev
-librapidcheck-dev libxxhash-dev libsodium-dev libmicrohttpd-dev libgnutls28-dev libgtest-dev
+librapidcheck-dev libxxhash-dev libsodium-dev libmicrohttpd-dev libgnutls28-dev nettle-dev libgmp-dev libgtest-dev
 libbenchmark-dev iproute2 nftables
 libfaketime openssh-client python3 spin"
 case "${1:-}" in
-  --check) packages="$packages clang-format" ;;
-  --tidy) packages="$packages clang-format clang-tidy" ;;
+  --check) packages="$packages clang-format python3-jsonschema" ;;
+  --tidy) packages="$packages clang-format clang-tidy python3-jsonschema" ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

@@ -43,6 +43,7 @@ struct HostInfo {
   bool is_leader = false;
   std::string version;
   std::vector<std::string> claimed_by;  ///< Names of the observers that claim that it is gone.
+  std::string https;                    ///< Where it answers HTTPS, "IP:PORT"; "" = it does not.
   bool operator==(const HostInfo&) const = default;
 };
 

@@ -7,7 +7,6 @@
 #include "agent/api/events.h"
 #include "agent/api/gpus.h"
 #include "agent/api/hosts.h"
-#include "agent/api/jobs.h"
 #include "agent/api/output.h"
 #include "agent/api/quorum.h"
 #include "agent/api/stats.h"
@@ -18,9 +17,7 @@
 namespace muster::agent {
 namespace {
 
-using gossip::Encoder;
-using gossip::Reader;
-
+using gossip::Encoder, gossip::Reader;
 // Each struct has one list of fields for both directions: `a` is a Writer or a Loader.
 template <class A>
 void fields(A& a, VersionInfo& v) {
@@ -29,7 +26,8 @@ void fields(A& a, VersionInfo& v) {
 template <class A>
 void fields(A& a, HostInfo& v) {
   a(v.id, v.name, v.state, v.detail, v.since_ms, v.generation, v.address, v.rack, v.gpu_type,
-    v.gpus, v.gpus_healthy, v.cpus, v.memory_mb, v.is_voter, v.is_leader, v.version, v.claimed_by);
+    v.gpus, v.gpus_healthy, v.cpus, v.memory_mb, v.is_voter, v.is_leader, v.version, v.claimed_by,
+    trailing(v.https));
 }
 template <class A>
 void fields(A& a, Counter& v) {
@@ -587,6 +585,9 @@ MUSTER_PAYLOAD(SetQueuesArgs);
 MUSTER_PAYLOAD(SharesQuery);
 MUSTER_PAYLOAD(ShareList);
 MUSTER_PAYLOAD(RetryAfter);
+MUSTER_PAYLOAD(CertifyArgs);
+MUSTER_PAYLOAD(CertifiedInfo);
+MUSTER_PAYLOAD(HttpRootInfo);
 // Elements of lists: a node measures them before it sends the list.
 MUSTER_PAYLOAD(HostInfo);
 MUSTER_PAYLOAD(MemberInfo);

@@ -79,6 +79,8 @@ enum class Verb : std::uint8_t {
   kQueues = 61,      ///< -> QueueList: the tree of queues, and what they hold
   kSetQueues = 62,   ///< SetQueuesArgs -> nothing
   kShares = 63,      ///< SharesQuery, or nothing for all queues -> ShareList
+  kCertify = 64,     ///< CertifyArgs -> CertifiedInfo: by the agent of a member for itself
+  kHttpRoot = 65,    ///< -> HttpRootInfo: the root certificate of HTTPS
 };
 
 /// The number is the exit code of the CLI.

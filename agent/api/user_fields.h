@@ -1,8 +1,9 @@
 #pragma once
-// The fields of the structs in users.h and queues.h, of WaitInfo, and of the part of WhyInfo about
-// queues, in the order of the wire. Part of payload.cc, which has those of all others: each struct
-// has one list of fields for both directions, and `a` is a Writer or a Loader.
+// The fields of the structs in users.h, queues.h and certify.h, of WaitInfo, and of the part of
+// WhyInfo about queues, in the order of the wire. Part of payload.cc, which has those of all
+// others: each struct has one list of fields for both directions, and `a` is a Writer or a Loader.
 
+#include "agent/api/certify.h"
 #include "agent/api/jobs.h"
 #include "agent/api/queues.h"
 #include "agent/api/users.h"
@@ -19,6 +20,18 @@ Trailing<T> trailing(T& value) {
   return {value};
 }
 
+template <class A>
+void fields(A& a, CertifyArgs& v) {
+  a(v.public_key, v.dns, v.addresses);
+}
+template <class A>
+void fields(A& a, CertifiedInfo& v) {
+  a(v.certificates, v.root, v.authority);
+}
+template <class A>
+void fields(A& a, HttpRootInfo& v) {
+  a(v.root, v.fingerprint);
+}
 template <class A>
 void fields(A& a, TokenInfo& v) {
   a(v.id, v.user, v.label, v.may_read, v.may_submit, v.team, v.ends_in_ms);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "agent/api/audit.h"
+#include "agent/api/certify.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/gpus.h"
@@ -33,6 +34,7 @@ enum class Answerer : std::uint8_t {
   kPlacer,        ///< As kVoter, but the leader first: it alone knows which hosts it bars.
   kLeader,        ///< The leader, once a majority has it in the log.
   kUnjoined,      ///< An agent that has no cluster.
+  kSigner,        ///< The voter that another agent asks on its own link. No login may ask it.
 };
 
 /// The effect of a verb; it decides what is at stake if the answer is lost.
@@ -206,6 +208,9 @@ inline constexpr VerbRow kTable[] = {
      takes<SetQueuesArgs>},
     {kShares, "shares", kVoter, kReads, kNothing, kMembers, kVouched, kMaySee,
      may_take<SharesQuery>},
+    // Open to all, for it is judged by the link of the agent that asks, and not by rights.
+    {kCertify, "certify", kSigner, kReads, kNothing, kMembers, kAll, kMaySee, takes<CertifyArgs>},
+    {kHttpRoot, "http_root", kAsked, kReads, kNothing, kMembers, kAll, kMaySee, takes_nothing},
 };
 
 }  // namespace verbs

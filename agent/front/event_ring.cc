@@ -138,6 +138,9 @@ void EventRing::add(std::int64_t unix_ms, const Event& event) {
   if (event.severity == Severity::kDebug || is_replayed(event)) {
     return;
   }
+  if (event.severity == Severity::kAlarm) {
+    ++alarms_[std::string(event.name)];
+  }
   std::string bytes = bytes_of(unix_ms, event);
   writes_.push_back({crdt::key_of(kTable, ++last_), bytes});
   bytes_ += bytes.size();

@@ -48,6 +48,8 @@ class EventRing {
   /// A page of events, with names of hosts in place of their short ids. `unix_ms` is the wall clock
   /// now, for the ages of the events.
   EventsPage page(std::int64_t unix_ms, const EventsQuery& query, const Names& names) const;
+  /// Alarms that were added since the start, by name.
+  const std::map<std::string, std::uint64_t>& alarms() const { return alarms_; }
 
  private:
   struct Kept {
@@ -64,6 +66,7 @@ class EventRing {
   std::uint64_t index_kept_ = 0;      ///< The highest log index that a kept event is about.
   std::uint64_t replayed_up_to_ = 0;  ///< An earlier life has seen the events up to this index.
   crdt::WriteBatch writes_;
+  std::map<std::string, std::uint64_t> alarms_;
 };
 
 }  // namespace muster::agent

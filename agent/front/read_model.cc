@@ -55,6 +55,7 @@ HostInfo host_info(const HostsKnown& known, const membership::Member& member) {
   if (const crdt::Identity* identity = known.addresses.identity(member.host)) {
     info.address = identity->control.text();
     info.version = identity->version;
+    info.https = identity->https.is_none() ? "" : identity->https.text();
   }
   const crdt::Field* field = known.store.field(member.host, crdt::FieldId::kCapacity);
   const auto capacity = field == nullptr ? std::nullopt : crdt::decode_capacity(field->bytes);

@@ -14,6 +14,7 @@
 #include "agent/front/use_model.h"
 #include "agent/front/user_model.h"
 #include "agent/front/why_model.h"
+#include "agent/node/certifying.h"
 #include "agent/node/gpu_board.h"
 #include "agent/node/join.h"
 #include "agent/node/request_target.h"
@@ -244,13 +245,18 @@ Response gpu_board_of(const NodeView& node, const Request& request) {
       Duration(0));
 }
 
+Response http_root_of(const NodeView& node, const Request&) {
+  return aged(http_root_answer(node), Duration(0));
+}
+
 struct HereRow {
   Verb verb{};
   Response (*answer)(const NodeView& node, const Request& request) = nullptr;
 };
 constexpr HereRow kHere[] = {
-    {Verb::kVersion, version_of}, {Verb::kHosts, hosts_of},   {Verb::kWhyHost, why_host},
-    {Verb::kKeys, keys_of},       {Verb::kWhoami, whoami_of}, {Verb::kGpuBoard, gpu_board_of},
+    {Verb::kVersion, version_of},    {Verb::kHosts, hosts_of},   {Verb::kWhyHost, why_host},
+    {Verb::kKeys, keys_of},          {Verb::kWhoami, whoami_of}, {Verb::kGpuBoard, gpu_board_of},
+    {Verb::kHttpRoot, http_root_of},
 };
 static_assert(has_row_for_those(kHere, &HereRow::verb, [](Verb verb) {
   return is(verb, Answerer::kAsked) || is(verb, Answerer::kAskedAnyway);
@@ -291,9 +297,7 @@ QuorumInfo quorum_info(const NodeView& node) {
   info.leader = quorum.leader;
   info.leader_name = quorum.leader.is_zero() ? "" : node.hosts.addresses().name(quorum.leader);
   info.applied = quorum.applied;
-  const std::size_t majority = quorum.voters.size() / 2 + 1;
-  const std::size_t live = live_voters(node, quorum);
-  info.tolerates = live < majority ? 0 : live - majority;
+  info.tolerates = failures_tolerated(node, quorum);
   const scheduler::Raft* raft = node.seat.raft();
   std::vector<HostId> members = quorum.voters;
   std::vector<scheduler::MemberLag> lag;

@@ -8,6 +8,7 @@
 #include "agent/front/access.h"
 #include "agent/front/asker.h"
 #include "agent/node/answers.h"
+#include "agent/node/certifying.h"
 #include "agent/node/join.h"
 #include "agent/node/leaving.h"
 #include "agent/node/request_target.h"
@@ -22,15 +23,6 @@ namespace {
 
 Response too_many(const NodeView& node) {
   return bad(node, ResponseStatus::kNoQuorum, kTooMany);
-}
-
-/// The kernel proves the login: what the client says of itself does not count.
-void name_login(Request& request, const gossip::Sender& sender, const NodeOptions& own) {
-  const bool is_login = sender.kind == gossip::Sender::Kind::kLogin;
-  std::string name = is_login ? name_of_login(sender, own.clients.login) : "";
-  if (!name.empty() && !mutant(Mutant::kClientNamesItself)) {
-    request.user = std::move(name);
-  }
 }
 
 }  // namespace
@@ -219,6 +211,10 @@ ClientFront::Heard ClientFront::on_question(const RequestReach& reach, const Que
                  !pass_to_leader(reach, question)) {
         ask_voter(reach, question);
       }
+      return Heard::kTaken;
+    case Answerer::kSigner:
+      answer(reach, question.asker,
+             certificate_answer(reach.node, request, question.asker, certify_pace_));
       return Heard::kTaken;
     case Answerer::kUnjoined:
       answer(reach, question.asker,

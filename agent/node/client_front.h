@@ -18,6 +18,7 @@
 #include "agent/front/client_desk.h"
 #include "agent/front/held_refusals.h"
 #include "agent/front/request_notes.h"
+#include "agent/node/certifying.h"
 #include "agent/node/client_reply.h"
 #include "agent/node/epoch_watch.h"
 #include "agent/node/node_view.h"
@@ -138,6 +139,7 @@ class ClientFront {
   ClientDesk desk_;
   RequestNotes notes_;
   NotesPace notes_pace_;
+  CertifyPace certify_pace_;
   HeldRefusals held_;
   Instant started_;
   bool has_met_leader_ = false;

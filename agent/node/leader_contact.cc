@@ -18,7 +18,8 @@ LeaderContact::LeaderContact(const NodeOptions& options, const crdt::Records& st
       relay_(options.self, now),
       reach_(options.self, rng),
       users_(state, rng.fork()),
-      resets_(state, users_.directory()) {}
+      resets_(state, users_.directory()),
+      certificates_(options.http_root, rng.fork()) {}
 
 void LeaderContact::on_heard(Instant now, HostId from) {
   if (from == leader_) {

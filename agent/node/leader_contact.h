@@ -14,6 +14,7 @@
 #include "agent/front/reset_watch.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/gang/relay/renewal_relay.h"
+#include "agent/node/certificate_seeker.h"
 #include "agent/roll/roll.h"
 #include "agent/step/node_interface.h"
 #include "gossip/base/ids.h"
@@ -70,6 +71,9 @@ class LeaderContact {
   DirectoryCopy& users() { return users_; }
   const DirectoryCopy& users() const { return users_; }
   ResetWatch& resets() { return resets_; }
+  /// The questions of this host for its certificate of HTTPS.
+  CertificateSeeker& certificates() { return certificates_; }
+  const CertificateSeeker& certificates() const { return certificates_; }
 
   /// The agent of a host spoke to this leader.
   void on_agent_spoke(Instant now, HostId host, gossip::Route route);
@@ -100,6 +104,7 @@ class LeaderContact {
   std::map<HostId, AgentRoute> agent_routes_;
   DirectoryCopy users_;
   ResetWatch resets_;
+  CertificateSeeker certificates_;
 };
 
 /// True if an ack is the leader's: a host that may vote sent it, or signed it for a relay. `agent`

@@ -88,39 +88,41 @@ Instant Node::next_deadline() const {
 
 void Node::step(Instant now, Input input) {
   outbox_.begin_step(now);
-  std::visit(Overloaded{
-                 [&](gossip::Received& each) { on_received(now, std::move(each)); },
-                 [&](const gossip::LinkUp& each) { on_link_up(now, each); },
-                 [&](const gossip::LinkDown& each) { on_link_down(now, each); },
-                 [&](const Persisted& each) { on_persisted(now, each); },
-                 [&](const Paused& each) { on_paused(now, each); },
-                 [&](const LeaveAsked&) { on_leave_asked(now); },
-                 [&](const StopAsked&) { on_stop_asked(now); },
-                 [&](const WallClockSet& each) {
-                   outbox_.set_wall_clock(each.unix_ms);
-                   seat_.step(now, each);
-                 },
-                 [&](const OutputRuleSet& each) { options_.clients.output = each.rule; },
-                 [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
-                 [&](const StatsRead& each) { front_.on_stats_read(reach(now), each); },
-                 [&](RowsChecked& each) {
-                   members_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters,
-                                            departure_, store_, outbox_);
-                 },
-                 [&](HardwareChanged& each) {
-                   options_.hardware.capacity = std::move(each.capacity);
-                   options_.hardware.traits = std::move(each.traits);
-                   options_.hardware.are_watched = each.are_watched;
-                   gang_agent_.step(now, InventoryChanged{inventory_of(options_)});
-                   Waiting::show_offer(*this, now);
-                 },
-                 [&](GpuFact& each) { gpus_.step(now, std::move(each.fact)); },
-                 [&](SupervisorReport& each) {
-                   gang_agent_.step(now, std::move(each.fact));
-                   Waiting::show_offer(*this, now);
-                 },
-             },
-             input);
+  std::visit(
+      Overloaded{
+          [&](gossip::Received& each) { on_received(now, std::move(each)); },
+          [&](const gossip::LinkUp& each) { on_link_up(now, each); },
+          [&](const gossip::LinkDown& each) { on_link_down(now, each); },
+          [&](const Persisted& each) { on_persisted(now, each); },
+          [&](const Paused& each) { on_paused(now, each); },
+          [&](const LeaveAsked&) { on_leave_asked(now); },
+          [&](const StopAsked&) { on_stop_asked(now); },
+          [&](const WallClockSet& each) {
+            outbox_.set_wall_clock(each.unix_ms);
+            seat_.step(now, each);
+          },
+          [&](const OutputRuleSet& each) { options_.clients.output = each.rule; },
+          [&](const OutputRead& each) { front_.on_output_read(reach(now), each); },
+          [&](const StatsRead& each) { front_.on_stats_read(reach(now), each); },
+          [&](RowsChecked& each) {
+            members_.on_rows_checked(now, std::move(each), seat_.known_quorum().voters, departure_,
+                                     store_, outbox_);
+          },
+          [&](HardwareChanged& each) {
+            options_.hardware.capacity = std::move(each.capacity);
+            options_.hardware.traits = std::move(each.traits);
+            options_.hardware.are_watched = each.are_watched;
+            gang_agent_.step(now, InventoryChanged{inventory_of(options_)});
+            Waiting::show_offer(*this, now);
+          },
+          [&](GpuFact& each) { gpus_.step(now, std::move(each.fact)); },
+          [&](const CertificateWanted& each) { Waiting::want_certificate(*this, now, each.wish); },
+          [&](SupervisorReport& each) {
+            gang_agent_.step(now, std::move(each.fact));
+            Waiting::show_offer(*this, now);
+          },
+      },
+      input);
   pump(now);
   outbox_.end_step();
 }
@@ -550,14 +552,27 @@ void Node::drain_id_watch(Instant now) {
   departure_.on_id_watched(now, outbox_);
 }
 
+NodeView Node::view(Instant now) const {
+  return {now,
+          cluster(),
+          options_,
+          membership_,
+          store_,
+          seat_,
+          gang_agent_,
+          gpus_,
+          hosts_,
+          neighbours_.hosts(),
+          contact_,
+          message_gate_,
+          members_.roll(),
+          members_.authority(),
+          outbox_.recent(),
+          outbox_.wall_clock()};
+}
+
 RequestReach Node::reach(Instant now) {
-  return {{{{now, cluster(), options_, membership_, store_, seat_, gang_agent_, gpus_, hosts_,
-             neighbours_.hosts(), contact_, message_gate_, members_.roll(), members_.authority(),
-             outbox_.recent(), outbox_.wall_clock()},
-            outbox_},
-           seat_},
-          epochs_,
-          {message_gate_.founding(), store_}};
+  return {{{view(now), outbox_}, seat_}, epochs_, {message_gate_.founding(), store_}};
 }
 
 /// A message names the cluster only if its receiver may not have one yet. It does not name its

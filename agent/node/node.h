@@ -16,6 +16,7 @@
 #include "agent/node/epoch_watch.h"
 #include "agent/node/leader_contact.h"
 #include "agent/node/neighbours.h"
+#include "agent/node/node_view.h"
 #include "agent/roll/departure.h"
 #include "agent/roll/host_directory.h"
 #include "agent/roll/message_gate.h"
@@ -60,6 +61,8 @@ class Node {
   ClusterId cluster() const { return message_gate_.cluster(); }
   /// Refusals that this host made, for the audit.
   const RequestNotes& notes() const { return front_.notes(); }
+  /// All parts that answer. Valid until the next step or tick.
+  NodeView view(Instant now) const;
   /// The deadline of each part, in ns from now: for people who look for a part that spins.
   std::string deadlines_text() const;
   /// Messages that were dropped: malformed, of another version or cluster, or of no known type.

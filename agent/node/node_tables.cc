@@ -9,6 +9,7 @@
 #include "agent/api/payload.h"
 #include "agent/api/verbs.h"
 #include "agent/front/user_model.h"
+#include "agent/node/certifying.h"
 #include "agent/node/roll_upkeep.h"
 #include "agent/step/row_inputs.h"
 #include "agent/step/self_description.h"
@@ -103,6 +104,15 @@ void Node::Waiting::show_offer(Node& node, Instant now) {
     node.gang_agent_.step(now, UnwellGpusChanged{unwell_gpus(node.options_, node.gpus_)});
   }
   node.store_.step(now, capacity_field(node.options_, node.gpus_, node.gang_agent_.shortage()));
+}
+
+void Node::Waiting::want_certificate(Node& node, Instant now, const CertifyArgs& wish) {
+  const NodeView view = node.view(now);
+  if (auto own = certified_here(view, wish)) {
+    node.outbox_.certified(*std::move(own));
+  } else if (auto question = node.contact_.certificates().ask(reachable_voters(view), wish)) {
+    node.send(question->to, gossip::MessageType::kRequest, question->nonce, question->body);
+  }
 }
 
 bool Node::Waiting::follow_gpus(Node& node, Instant now) {
@@ -361,6 +371,10 @@ void Node::Hearing::notes(Node& node, Instant now, scheduler::entry::NoteRequest
 
 bool Node::Hearing::clients(Node& node, Instant now, const gossip::Message& message,
                             const gossip::Received&) {
+  if (auto certificate = node.contact_.certificates().on_response(message)) {
+    node.outbox_.certified(*std::move(certificate));
+    return true;
+  }
   node.front_.on_response(node.reach(now), message);
   return true;
 }

@@ -27,6 +27,8 @@ struct Node::Waiting {
   static bool follow_notes(Node& node, Instant now);
   /// Publishes the offer of this host, as it is and as its GPUs are well.
   static void show_offer(Node& node, Instant now);
+  /// Signs the certificate of HTTPS that the edge wants, or asks a voter for it.
+  static void want_certificate(Node& node, Instant now, const CertifyArgs& wish);
   /// Carries on what became of the GPUs of this host. True if other parts may have output now.
   static bool follow_gpus(Node& node, Instant now);
 };

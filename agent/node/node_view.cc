@@ -43,4 +43,9 @@ std::size_t live_voters(const NodeView& node, const crdt::QuorumView& quorum, Ho
       }));
 }
 
+std::size_t failures_tolerated(const NodeView& node, const crdt::QuorumView& quorum) {
+  const std::size_t majority = quorum.voters.size() / 2 + 1;
+  return std::max(live_voters(node, quorum), majority) - majority;
+}
+
 }  // namespace muster::agent

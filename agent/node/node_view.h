@@ -53,5 +53,7 @@ bool is_leader_reachable(const NodeView& node, HostId leader);
 /// The number of voters, `without` left out, that this node takes for able to vote.
 std::size_t live_voters(const NodeView& node, const crdt::QuorumView& quorum,
                         HostId without = HostId());
+/// The number of these voters that may still fail without an end of the majority.
+std::size_t failures_tolerated(const NodeView& node, const crdt::QuorumView& quorum);
 
 }  // namespace muster::agent

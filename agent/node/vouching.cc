@@ -99,6 +99,14 @@ std::string why_not_root_of_voter(const NodeView& node, const Request& request,
 
 }  // namespace
 
+void name_login(Request& request, const gossip::Sender& sender, const NodeOptions& own) {
+  const bool is_login = sender.kind == gossip::Sender::Kind::kLogin;
+  std::string name = is_login ? name_of_login(sender, own.clients.login) : "";
+  if (!name.empty() && !mutant(Mutant::kClientNamesItself)) {
+    request.user = std::move(name);
+  }
+}
+
 std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker) {
   const Roll& roll = node.roll;
   const HostId speaker = asker.host;

@@ -14,6 +14,8 @@
 
 namespace muster::agent {
 
+/// The kernel proves the login: what the client says of itself does not count.
+void name_login(Request& request, const gossip::Sender& sender, const NodeOptions& own);
 /// The reason to refuse `request` of a login because of its host, which may be this one; "" = it is
 /// accepted.
 std::string why_not_through(const NodeView& node, const Request& request, const Asker& asker);

@@ -12,11 +12,13 @@
 #include <variant>
 #include <vector>
 
+#include "agent/api/certify.h"
 #include "agent/api/output.h"
 #include "agent/api/stats.h"
 #include "agent/front/asker.h"
 #include "agent/gang/gang_agent.h"
 #include "agent/health/host_gpus.h"
+#include "agent/step/http_signer.h"
 #include "crdt/disk/write_batch.h"
 #include "crdt/rows/host_state.h"
 #include "crdt/rows/row_check.h"
@@ -49,6 +51,8 @@ struct Credentials {
   std::vector<gossip::AuthorityLink> authority_links{};
   /// Never null in a Node.
   std::shared_ptr<const gossip::Verifier> verifier{};
+  /// Null: this node signs no certificates of HTTPS.
+  std::shared_ptr<const HttpSigner> http_signer{};
   /// The number of founders of this host's cluster, itself included; 0 = it founds none. The other
   /// founders hold the secret of `founding_ticket`; "" = there is only one.
   std::uint64_t founders = 0;
@@ -76,6 +80,7 @@ struct NodeAddresses {
   gossip::Endpoint control;
   gossip::Endpoint bulk;
   std::vector<gossip::Endpoint> seeds;
+  gossip::Endpoint https{};  ///< Identity::https
 };
 /// The hardware of this host: its offer to jobs, and its features.
 struct NodeHardware {
@@ -103,6 +108,7 @@ struct NodeOptions {
   NodeHardware hardware{};
   ClientRules clients{};
   Credentials credentials{};
+  std::string http_root{};  ///< The root certificate of HTTPS that it last got; "" = none.
   NodeTuning tuning{};
 };
 
@@ -159,13 +165,19 @@ struct StatsRead {
   StatsInfo stats{};
 };
 
+/// The edge needs a certificate of HTTPS for this host; CertificateAnswer answers, or nothing if no
+/// voter can be asked or its answer is lost. Each question takes the place of the one before.
+struct CertificateWanted {
+  CertifyArgs wish;
+};
+
 /// The answer to RowsToCheck.
 using RowsChecked = crdt::RowsChecked;
 
 using NodeInput =
     std::variant<gossip::Received, gossip::LinkUp, gossip::LinkDown, Persisted, Paused, LeaveAsked,
                  StopAsked, WallClockSet, OutputRuleSet, OutputRead, StatsRead, SupervisorReport,
-                 RowsChecked, HardwareChanged, GpuFact>;
+                 RowsChecked, HardwareChanged, GpuFact, CertificateWanted>;
 
 // ---- outputs ----
 
@@ -185,6 +197,12 @@ struct ReadStats {
   std::uint64_t request = 0;
 };
 
+/// The answer to CertificateWanted.
+struct CertificateAnswer {
+  CertifiedInfo certified;
+  std::string why_not;  ///< "" = it is certified.
+};
+
 /// The output of one step.
 struct NodeOutput {
   std::vector<gossip::TransportOutput> transport;
@@ -199,6 +217,7 @@ struct NodeOutput {
   std::vector<Event> events;
   /// A new view: from now on the reflex answers Probes with it (membership/reflex.h).
   std::optional<membership::ReflexView> reflex;
+  std::optional<CertificateAnswer> certificate;
   bool exit = false;     ///< The process ends; everything due has been sent.
   bool doubled = false;  ///< With exit: another agent lives under this id.
   std::string conflict;  ///< With exit: why the quorum refuses this start; "" = it does not.

@@ -76,6 +76,7 @@ class Outbox {
   void command(gpus::Command command);
   void read(ReadOutput question);
   void read(ReadStats question);
+  void certified(CertificateAnswer answer) { output_.certificate = std::move(answer); }
   void check(crdt::RowsToCheck rows);
   /// This step does something that was due `late` ago.
   void note_late(Duration late) { lag_.saw(now_, late); }

@@ -92,6 +92,7 @@ crdt::Publish identity_field(const NodeOptions& options, bool left) {
   identity.rack = options.hardware.traits.rack;
   identity.version = kProductVersion;
   identity.left = left;
+  identity.https = options.addresses.https;
   return {crdt::FieldId::kIdentity, crdt::encode(identity), true};
 }
 

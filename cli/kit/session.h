@@ -92,6 +92,9 @@ class Session {
     return response.has_value() ? understood(agent::decode_payload<T>(response->payload))
                                 : std::nullopt;
   }
+  /// From here on the leader answers questions: an order follows, which may rest on the one that
+  /// was just given before it.
+  void ask_leader() { common_.is_consistent = true; }
   int failed() const { return exit_code_; }
   /// Of the last answer that read() got.
   const agent::Response& last() const { return last_; }

@@ -103,6 +103,7 @@ class ApplyUsers final : public Verb {
                                                                     : ResponseStatus::kUsage,
                           file.error().text);
     }
+    session.ask_leader();
     const auto list = read_users(session);
     if (!list.has_value()) {
       return session.failed();

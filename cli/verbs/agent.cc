@@ -56,6 +56,11 @@ class Agent final : public Verb {
             "Let members of this group alone ask the agent, if it runs as root (default every "
             "login)",
             "GROUP");
+    setting(
+        options, "https",
+        "Answer HTTPS here, for the page, curl and Prometheus; off: nowhere (default port 7449 of "
+        "the address of --listen, if it is free)",
+        "IP:PORT");
     setting(options, "audit_file",
             "Append the audit to this file, too, while this host is a voter: one JSON line for "
             "each change and refusal of a person (default none)",

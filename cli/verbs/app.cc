@@ -43,7 +43,7 @@ constexpr std::string_view kGroupCluster = "Cluster";
 constexpr std::string_view kGroupThisAgent = "This agent";
 constexpr std::string_view kGroupHelp = "Help";
 
-constexpr std::array<Entry, 69> kVerbs = {{
+constexpr std::array<Entry, 70> kVerbs = {{
     {kGroupJobs, "submit", "[OPTIONS] -- COMMAND [ARGS]",
      "Submit a job: a gang of ranks that start together, with empty stdin.", agent::Verb::kSubmit,
      make_submit},
@@ -181,6 +181,9 @@ constexpr std::array<Entry, 69> kVerbs = {{
     {kGroupCluster, "keys rotate", "[NAME] [OPTIONS]",
      "Replace link keys or the authority; running jobs go on.", agent::Verb::kRotateKeys,
      plain<make_keys_rotate>},
+    {kGroupCluster, "http ca", "[OPTIONS]",
+     "Print the root certificate of HTTPS, which clients have to trust.", agent::Verb::kHttpRoot,
+     plain<make_http_ca>},
     {kGroupCluster, "quorum", "[OPTIONS]",
      "Show the voters, the leader and how many failures are tolerated.", agent::Verb::kQuorum,
      plain<make_quorum>},
@@ -236,6 +239,8 @@ std::string_view answerer_of(agent::Answerer answerer) {
       return "the leader, once a majority of the voters has recorded it";
     case agent::Answerer::kUnjoined:
       return "the agent of this host, while it belongs to no cluster";
+    case agent::Answerer::kSigner:
+      return "a voter that another agent asks";
   }
   return "";
 }
@@ -316,7 +321,8 @@ constexpr SharedLine kSharedLines[] = {
      "Create, list and revoke access tokens for programs."},
     {"ticket", 3, "ticket [list|revoke]",
      "Create a ticket that lets other hosts join; list or revoke it."},
-    {"keys", 2, "keys [rotate]", "List the keys of hosts and of the authority; replace them."},
+    {"keys", 3, "keys [rotate]|http ca",
+     "List or replace keys; print the root certificate of HTTPS."},
     {"quorum", 3, "quorum [add|remove]",
      "Show voters, leader and tolerated failures; add or remove a voter."},
     {"quorum transfer", 2, "quorum transfer|recover",

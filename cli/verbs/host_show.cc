@@ -101,7 +101,7 @@ class HostShow final : public Verb {
                           format_age(use.since_ms == 0 ? host.since_ms : use.since_ms)) +
         line("short", starts_nothing(host) ? host.detail : "") +
         line("drain", use.is_drained ? drain_text(use) : "") + line("address", host.address) +
-        line("rack", host.rack) + line("spine", detail.spine) +
+        line("https", host.https) + line("rack", host.rack) + line("spine", detail.spine) +
         line("labels", join(detail.labels)) + line("quorum", role_text(host)) +
         line("rights", rights_text(detail)) + line("version", host.version) +
         line("cpus",

@@ -77,6 +77,7 @@ class ChangeTeam final : public Verb {
     if (!adds_ && !change_.priority_max.has_value()) {
       return session.fail(ResponseStatus::kUsage, "give --priority-max");
     }
+    session.ask_leader();
     const auto list = read_users(session);
     if (!list.has_value()) {
       return session.failed();
@@ -105,6 +106,7 @@ class RemoveTeam final : public Verb {
   }
 
   int run(Session& session) override {
+    session.ask_leader();
     const auto list = read_users(session);
     if (!list.has_value()) {
       return session.failed();

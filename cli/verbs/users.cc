@@ -99,6 +99,7 @@ class ChangeUser final : public Verb {
       }
       change_.keys_added.push_back(*line);
     }
+    session.ask_leader();
     const auto list = read_users(session);
     if (!list.has_value()) {
       return session.failed();
@@ -157,6 +158,7 @@ class RemoveUser final : public Verb {
   }
 
   int run(Session& session) override {
+    session.ask_leader();
     const auto list = read_users(session);
     const auto jobs = list.has_value() ? read_jobs(session, {}) : std::nullopt;
     if (!jobs.has_value()) {

@@ -43,6 +43,7 @@ std::unique_ptr<Verb> make_host_revoke();
 std::unique_ptr<Verb> make_host_set();
 std::unique_ptr<Verb> make_host_show();
 std::unique_ptr<Verb> make_host_undrain();
+std::unique_ptr<Verb> make_http_ca();
 std::unique_ptr<Verb> make_init();
 std::unique_ptr<Verb> make_jobs();
 std::unique_ptr<Verb> make_join();

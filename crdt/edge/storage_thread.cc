@@ -194,7 +194,9 @@ bool StorageThread::Impl::commit(LmdbStore& store, std::deque<Item>& items) {
   if (ids.empty()) {
     return true;
   }
+  const Clock::time_point began = Clock::now();
   const Status committed = store.commit(group);
+  const Duration took = Clock::now() - began;
   if (!committed) {
     fail(committed.error());
     return false;
@@ -206,6 +208,7 @@ bool StorageThread::Impl::commit(LmdbStore& store, std::deque<Item>& items) {
   completed_.insert(completed_.end(), ids.begin(), ids.end());
   stats_.batches += ids.size();
   ++stats_.transactions;
+  stats_.syncs.add(took);
   ring();
   return true;
 }

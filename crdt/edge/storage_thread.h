@@ -20,6 +20,7 @@
 #include "crdt/edge/lmdb_store.h"
 #include "gossip/base/result.h"
 #include "gossip/base/time.h"
+#include "gossip/base/time_buckets.h"
 
 namespace muster::crdt {
 
@@ -44,6 +45,7 @@ class StorageThread {
     std::uint64_t batches = 0;       ///< Batches of kId and kRaft, committed and acknowledged.
     std::uint64_t transactions = 0;  ///< Commits of these batches.
     std::uint64_t rows_syncs = 0;    ///< Syncs of kState.
+    TimeBuckets syncs{};             ///< The times of `transactions`.
   };
 
   /// Starts the threads. Precondition: each store is of the environment that its field names.

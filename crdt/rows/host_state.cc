@@ -87,8 +87,9 @@ auto decode_array(std::string_view bytes, Read read)
 }  // namespace
 
 std::string encode(const Identity& identity) {
+  const bool has_https = !identity.https.is_none();
   Encoder out;
-  out.array(8).text(identity.name);
+  out.array(has_https ? 9 : 8).text(identity.name);
   write(out, identity.control);
   write(out, identity.bulk);
   out.num(identity.start_id)
@@ -96,6 +97,9 @@ std::string encode(const Identity& identity) {
       .text(identity.rack)
       .text(identity.version)
       .boolean(identity.left);
+  if (has_https) {
+    write(out, identity.https);
+  }
   return out.take();
 }
 
@@ -110,6 +114,7 @@ std::optional<Identity> decode_identity(std::string_view bytes) {
     identity.rack = in.text(kWordBytesMax);
     identity.version = in.text(kWordBytesMax);
     identity.left = in.boolean();
+    identity.https = in.left() > 0 ? read_endpoint(in) : gossip::Endpoint();
     return identity;
   });
 }

@@ -33,10 +33,11 @@ struct Identity {
   gossip::Endpoint control;
   gossip::Endpoint bulk;
   StartId start_id;
-  std::string boot_id;  ///< Of the kernel, as text.
-  std::string rack;     ///< "" = unknown.
-  std::string version;  ///< Of the product.
-  bool left = false;    ///< Left gracefully; stays until a newer generation says otherwise.
+  std::string boot_id;       ///< Of the kernel, as text.
+  std::string rack;          ///< "" = unknown.
+  std::string version;       ///< Of the product.
+  bool left = false;         ///< Left gracefully; stays until a newer generation says otherwise.
+  gossip::Endpoint https{};  ///< Where others reach its HTTPS; none = they cannot.
 
   bool operator==(const Identity&) const = default;
 };

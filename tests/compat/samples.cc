@@ -486,6 +486,8 @@ std::vector<Sample> row_samples() {
   rows.audit = 0x5678;
   const crdt::Identity identity{"name", kEndpoint, kEndpoint, kStart.start_id,
                                 "boot", "rack",    "0.1.0",   true};
+  crdt::Identity with_https = identity;
+  with_https.https = kEndpoint;
   const crdt::LinkCert link{
       "base", 3, "key", "next", 2, {"signing key", "signature"}, {"signing key 2", "signature 2"}};
   const crdt::Capacity capacity{"H100", {{"GPU-a", true}, {"GPU-b", false}}, 64, 512'000, true};
@@ -502,6 +504,7 @@ std::vector<Sample> row_samples() {
          return read ? std::optional(crdt::encode_row(*read)) : std::nullopt;
        }},
       field_sample<crdt::Identity>("identity", identity, crdt::decode_identity),
+      field_sample<crdt::Identity>("identity_with_https", with_https, crdt::decode_identity),
       field_sample<crdt::Capacity>("capacity", capacity, crdt::decode_capacity),
       field_sample<crdt::QuorumView>("quorum",
                                      {Term(4), kHost, {kHost, kOther}, LogIndex(300), {}, 7},

@@ -13,6 +13,7 @@ struct Slice {
   std::string_view header;
 };
 constexpr Slice kSlices[] = {
+    {"agent/api/rest/follow_book_news.cc", "agent/api/rest/follow_book.h"},
     {"scheduler/raft/raft_comparison.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_election.cc", "scheduler/raft/raft.h"},
     {"scheduler/raft/raft_replication.cc", "scheduler/raft/raft.h"},

@@ -15,15 +15,17 @@ inline constexpr std::string_view kNotSplit = "outgrew one noun before there was
 
 /// Fields, public functions, private functions.
 inline constexpr NamedClass kNamed[] = {
-    {"agent/api/hosts.h", "HostInfo", 17, 0, 0, kRecord},
+    {"agent/api/hosts.h", "HostInfo", 18, 0, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 28, 0, 0, kRecord},
     {"agent/api/queues.h", "ShareInfo", 16, 0, 0, kRecord},
     {"agent/api/jobs.h", "WhyInfo", 30, 0, 0, kRecord},
+    {"agent/api/rest/follow_book.h", "FollowBook", 14, 9, 27,
+     "each turn of following has a function"},
     {"agent/gang/grants.h", "Grants", 2, 35, 6, "each word that a grant hears is a function"},
     {"agent/hardware/probe_plan.h", "ProbePlan", 16, 8, 23, "the looks are to be split off"},
     {"agent/node/node_view.h", "NodeView", 16, 0, 0, "a reference to each part that answers"},
-    {"agent/node/node.h", "Node", 16, 18, 24, "all parts of an agent, composed"},
-    {"agent/step/outbox.h", "Outbox", 9, 37, 1, "each kind of what leaves a Node is a function"},
+    {"agent/node/node.h", "Node", 16, 19, 24, "all parts of an agent, composed"},
+    {"agent/step/outbox.h", "Outbox", 9, 38, 1, "each kind of what leaves a Node is a function"},
     {"bench/lease_farm.h", "LeaseFarm", 16, 14, 25, "10,000 hosts and their links in one"},
     {"bench/quorum_voter.h", "Voter", 22, 1, 12, "a voter, its load and its figures in one"},
     {"cli/kit/agent_verb.h", "AgentOptions", 19, 0, 0, kOptions},

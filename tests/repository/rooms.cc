@@ -93,6 +93,8 @@ const LibraryRule kLibraries[] = {
     {"CLI/", {"cli/kit/options.cc", "tests/sim/scenario/scenario_main.cc"}},
     {"microhttpd", {"agent/edge/door/http_*"}},
     {"gnutls/", {"agent/edge/door/tls_*", "agent/edge/door/certificates.cc", "tests/*"}},
+    {"nettle/", {"agent/edge/door/tls_authority.cc"}},
+    {"gmp.h", {"agent/edge/door/tls_authority.cc"}},
     {"nlohmann/", {"agent/api/json/dump.h", "agent/api/json/orders.cc", "tests/*", "bench/*"}},
 };
 

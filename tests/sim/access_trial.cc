@@ -539,6 +539,7 @@ class AccessTrial {
         {Verb::kEndToken, encode_payload(agent::TokenRef{kUnknownToken})},
         {Verb::kResetAdmin, reset_of(name_of(cell.person))},
         {Verb::kLeave, encode_payload(agent::LeaveArgs())},
+        {Verb::kCertify, encode_payload(agent::CertifyArgs())},
     };
     for (const Row& row : rows) {
       if (row.verb == cell.verb) {

@@ -5,7 +5,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 359> kFields = {{
+constexpr std::array<JsonField, 362> kFields = {{
     {"access_token", "string",
      "First 8 hex digits of the number of an access token; null: the client asks as a login."},
     {"access_tokens", "objects", "Access tokens, open or expired."},
@@ -113,6 +113,7 @@ constexpr std::array<JsonField, 359> kFields = {{
     {"fenced", "string", "Host that this command fenced."},
     {"file", "string", "File that holds the ticket or access token; null: it is in `line`."},
     {"filters", "objects", "Hosts that can hold no part of the job now, counted by reason."},
+    {"fingerprint", "string", "SHA-256 of the certificate, 64 hexadecimal digits."},
     {"first", "integer", "Number of the first task."},
     {"first_audit_number", "integer",
      "Number of the oldest line that is kept; null: no line is kept."},
@@ -175,6 +176,7 @@ constexpr std::array<JsonField, 359> kFields = {{
     {"host_state", "string",
      "State of the host, as the answering host sees it; null: not known here."},
     {"hosts", "strings or objects", "Hosts; of a job their names, in the order of its ranks."},
+    {"https", "string", "Where the host answers HTTPS, IP:PORT; null: it does not."},
     {"index", "integer", "Log index of the entry; null: the change has no entry of its own."},
     {"is_changing", "boolean", "The host is about to replace its link key."},
     {"is_done", "boolean", "The command waited until the rotation was complete."},
@@ -358,6 +360,7 @@ constexpr std::array<JsonField, 359> kFields = {{
      "limit."},
     {"revoked", "string", "Host that this command revoked."},
     {"role", "string", "Role of the answering host in the quorum: leader, follower and so on."},
+    {"root", "string", "Root certificate of HTTPS, in PEM."},
     {"rotated", "string", "Name of the host whose link key was replaced, or all, or authority."},
     {"round", "integer", "Rotation of all link keys that the host took part in last."},
     {"round_wanted", "integer", "Rotation of all link keys that is under way."},

@@ -11,6 +11,16 @@
 namespace muster::agent {
 namespace {
 
+/// Members of a document without those that dump_answer() adds, and more.
+constexpr std::size_t kMembersAtOnce = 8;
+
+/// An object whose members do not move when it grows: a move copies all that is below them.
+Json roomy_object() {
+  Json json = Json::object();
+  json.get_ref<Json::object_t&>().reserve(kMembersAtOnce);
+  return json;
+}
+
 std::vector<std::string> sorted(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   return names;
@@ -38,7 +48,8 @@ Json view(const HostInfo& host) {
           {"is_voter", host.is_voter},
           {"is_leader", host.is_leader},
           {"version", text_or_null(host.version)},
-          {"claimed_by", sorted(host.claimed_by)}};
+          {"claimed_by", sorted(host.claimed_by)},
+          {"https", text_or_null(host.https)}};
 }
 
 /// null for 0, where 0 means that there is no limit.
@@ -386,11 +397,12 @@ std::string to_json(const HostList& list, const std::optional<std::map<HostId, H
     add_use(json, uses.has_value() && use != uses->end() ? &use->second : nullptr);
     hosts.push_back(std::move(json));
   }
-  return dump_answer({{"hosts", hosts},
-                      {"storm", view(list.storm)},
-                      {"seeds_unmet", views(list.seeds_unmet)},
-                      {"voter_notes", list.voter_notes}},
-                     answer);
+  Json json = roomy_object();
+  json["hosts"] = std::move(hosts);
+  json["storm"] = view(list.storm);
+  json["seeds_unmet"] = views(list.seeds_unmet);
+  json["voter_notes"] = list.voter_notes;
+  return dump_answer(std::move(json), answer);
 }
 
 std::string to_json(const HostInfo& host, const HostDetail& detail, const Response& answer) {
@@ -457,10 +469,11 @@ std::string to_json(const EventsPage& page, const Response& answer) {
 }
 
 std::string to_json(const JobList& list, std::size_t hidden, const Response& answer) {
-  return dump_answer({{"jobs", views(list.jobs)},
-                      {"hidden_jobs", hidden},
-                      {"gpus_of_other_teams", list.gpus_of_others}},
-                     answer);
+  Json json = roomy_object();
+  json["jobs"] = views(list.jobs);
+  json["hidden_jobs"] = hidden;
+  json["gpus_of_other_teams"] = list.gpus_of_others;
+  return dump_answer(std::move(json), answer);
 }
 
 namespace {

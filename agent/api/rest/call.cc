@@ -8,6 +8,7 @@
 #include "agent/api/rest/http_text.h"
 #include "agent/api/rest/job_orders_calls.h"
 #include "agent/api/rest/jobs_calls.h"
+#include "agent/api/rest/metrics_text.h"
 #include "agent/api/rest/output_calls.h"
 #include "agent/api/rest/problem.h"
 #include "agent/api/rest/queues_calls.h"
@@ -46,6 +47,7 @@ constexpr Rule kRules[] = {
     {Id::kRequeueJob, requeue_job},
     {Id::kRankOutput, rank_output},
     {Id::kHosts, list_hosts},
+    {Id::kTargets, list_targets},
     {Id::kHost, show_host},
     {Id::kSetHost, set_host},
     {Id::kWhyHost, why_host},
@@ -78,6 +80,8 @@ constexpr Rule kRules[] = {
     {Id::kEndTicket, end_ticket},
     {Id::kKeys, show_keys},
     {Id::kRotateKeys, rotate_keys},
+    {Id::kHttpRoot, show_http_root},
+    {Id::kOpenapi, show_openapi},
 };
 static_assert(has_row_for_each(kRules, &Rule::id), "each route has one rule");
 
@@ -86,16 +90,51 @@ static_assert(has_row_for_each(kRules, &Rule::id), "each route has one rule");
 namespace {
 
 constexpr char kHealthPath[] = "/healthz";
+constexpr char kMetricsPath[] = "/metrics";
+
+/// "/metrics takes GET and HEAD" if the method is another one.
+std::optional<HttpAnswer> why_not_read(HttpMethod method, const char* path) {
+  return method == HttpMethod::kGet || method == HttpMethod::kHead
+             ? std::nullopt
+             : std::optional(problem_of(
+                   NoRoute{405, std::string(path) + " takes GET and HEAD", "GET, HEAD"}));
+}
 
 /// It says nothing but that the door is open.
 HttpAnswer health_answer(HttpMethod method) {
-  if (method != HttpMethod::kGet && method != HttpMethod::kHead) {
-    return problem_of(NoRoute{405, std::string(kHealthPath) + " takes GET and HEAD", "GET, HEAD"});
+  if (auto refusal = why_not_read(method, kHealthPath)) {
+    return *std::move(refusal);
   }
   HttpAnswer answer;
   answer.content_type = "text/plain; charset=utf-8";
   answer.body = "ok\n";
   return answer;
+}
+
+/// They are for all who may see the cluster. The node judges that: it shows its GPUs to nobody
+/// else, and to a login only if its host may vouch for it.
+CallStep metrics_step(const HttpRequest& request, const CallFrame& frame,
+                      const RestChance& chance) {
+  if (auto refusal = why_not_read(request.method, kMetricsPath)) {
+    return ended(*std::move(refusal));
+  }
+  if (const Status known = QueryFields(request.query).end(); !known) {
+    return ended(problem_of(known.error()));
+  }
+  if (chance.metrics == nullptr) {
+    return refused(ResponseStatus::kFailed, "this door has no metrics");
+  }
+  return ask(request_of(frame, Verb::kGpuBoard, ""),
+             [metrics = chance.metrics](const Response& response) {
+               if (response.status != ResponseStatus::kOk) {
+                 return refused(response);
+               }
+               HttpAnswer answer;
+               answer.content_type = kMetricsContentType;
+               answer.fields = {{"muster-answered-by", response.answered_by}};
+               answer.body = metrics();
+               return ended(std::move(answer));
+             });
 }
 
 /// An absent body is an object without members.
@@ -132,30 +171,39 @@ CallStep first_step(const HttpRequest& request, const RouteMatch& match, CallFra
   frame.status = match.route->status;
   frame.is_consistent =
       match.route->method == HttpMethod::kGet && query.boolean("consistent").value_or(false);
-  const calls::Rule* rule = find_row(calls::kRules, &calls::Rule::id, match.route->id);
-  CHECK(rule != nullptr);
   CallInput input{match, request.fields, std::move(frame), query, members, chance};
-  return rule->begin(input);
+  return begin_rule(input);
 }
 
 }  // namespace
+
+CallStep begin_rule(CallInput& input) {
+  const calls::Rule* rule = find_row(calls::kRules, &calls::Rule::id, input.match.route->id);
+  CHECK(rule != nullptr);
+  return rule->begin(input);
+}
 
 std::variant<HttpAnswer, RestCall> RestCall::begin(const HttpRequest& request, std::string access,
                                                    const RestChance& chance) {
   if (request.path == kHealthPath) {
     return health_answer(request.method);
   }
+  CallFrame frame;
+  frame.access = std::move(access);
+  const auto begun = [](CallStep step) -> std::variant<HttpAnswer, RestCall> {
+    if (step.next == nullptr) {
+      return std::move(step.answer);
+    }
+    return RestCall(std::move(step));
+  };
+  if (request.path == kMetricsPath) {
+    return begun(metrics_step(request, frame, chance));
+  }
   const std::variant<RouteMatch, NoRoute> found = match(request.method, request.path);
   if (const auto* none = std::get_if<NoRoute>(&found)) {
     return problem_of(*none);
   }
-  CallFrame frame;
-  frame.access = std::move(access);
-  CallStep step = first_step(request, std::get<RouteMatch>(found), std::move(frame), chance);
-  if (step.next == nullptr) {
-    return std::move(step.answer);
-  }
-  return RestCall(std::move(step));
+  return begun(first_step(request, std::get<RouteMatch>(found), std::move(frame), chance));
 }
 
 std::optional<HttpAnswer> RestCall::on_answer(const Response& response) {

@@ -15,6 +15,9 @@
 
 namespace muster::agent {
 
+/// The first step of the rule of the route that matched.
+CallStep begin_rule(CallInput& input);
+
 class RestCall {
  public:
   /// The answer at once (a refusal, /healthz), or a call with its first question. `access`: the

@@ -31,13 +31,14 @@ struct FreshTicket {
   std::string secret;  ///< For the client alone, as a part of the line.
 };
 
-/// The things that are drawn at random. The door draws them; without a function the requests that
-/// need it are refused.
+/// The things that the door makes: those that are drawn at random, and the text of the metrics
+/// (kMetricsContentType). Without a function the requests that need it are refused.
 struct RestChance {
   std::function<std::string()> submit_key;  ///< 32 hex digits.
   std::function<FreshAccess(const ClusterId&)> access;
   std::function<FreshTicket()> ticket;
   std::function<Result<std::string>(const std::string& secret, const TicketMade& made)> ticket_line;
+  std::function<std::string()> metrics{};
 };
 
 /// The longest page.

@@ -7,13 +7,16 @@
 #include <utility>
 
 #include "agent/api/audit.h"
+#include "agent/api/certify.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/json/audit.h"
 #include "agent/api/json/enrolment.h"
+#include "agent/api/json/http_root.h"
 #include "agent/api/json/users.h"
 #include "agent/api/json/view.h"
 #include "agent/api/rest/host_lookup.h"
+#include "agent/api/rest/openapi.h"
 #include "agent/api/stats.h"
 #include "agent/api/users.h"
 
@@ -119,13 +122,17 @@ CallStep show_version(CallInput& input) {
   if (const Status status = input.end(); !status) {
     return refused(status.error());
   }
-  return ask(request_of(input.frame, Verb::kVersion, ""),
-             [frame = input.frame](const Response& response) {
-               const auto node = response.status == ResponseStatus::kOk
-                                     ? decode_payload<VersionInfo>(response.payload)
-                                     : std::nullopt;
-               return told(frame, to_json(node), response);
-             });
+  // A node tells its version to everybody, whatever token is shown. Therefore the proof is judged
+  // by another question first.
+  return look_up<WhoamiInfo>(
+      input.frame, Verb::kWhoami, "", [frame = input.frame](const WhoamiInfo&, const Response&) {
+        return ask(request_of(frame, Verb::kVersion, ""), [frame](const Response& response) {
+          const auto node = response.status == ResponseStatus::kOk
+                                ? decode_payload<VersionInfo>(response.payload)
+                                : std::nullopt;
+          return told(frame, to_json(node), response);
+        });
+      });
 }
 
 CallStep show_whoami(CallInput& input) {
@@ -245,6 +252,28 @@ CallStep rotate_keys(CallInput& input) {
   return find_host(input.frame, host, [frame = input.frame, host](const HostInfo& found) {
     return order_rotation(frame, RotateArgs{found.id, false}, host);
   });
+}
+
+CallStep show_http_root(CallInput& input) {
+  if (const Status status = input.end(); !status) {
+    return refused(status.error());
+  }
+  return look_up<HttpRootInfo>(
+      input.frame, Verb::kHttpRoot, "",
+      [frame = input.frame](const HttpRootInfo& info, const Response& response) {
+        return told(frame, to_json(info, response), response);
+      });
+}
+
+/// The question is asked for its proof alone.
+CallStep show_openapi(CallInput& input) {
+  if (const Status status = input.end(); !status) {
+    return refused(status.error());
+  }
+  return look_up<WhoamiInfo>(input.frame, Verb::kWhoami, "",
+                             [frame = input.frame](const WhoamiInfo&, const Response& response) {
+                               return told(frame, openapi_document(), response);
+                             });
 }
 
 }  // namespace muster::agent

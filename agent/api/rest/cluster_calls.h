@@ -13,5 +13,7 @@ CallStep list_audit(CallInput& input);
 CallStep show_usage(CallInput& input);
 CallStep show_keys(CallInput& input);
 CallStep rotate_keys(CallInput& input);
+CallStep show_http_root(CallInput& input);
+CallStep show_openapi(CallInput& input);
 
 }  // namespace muster::agent

@@ -2,35 +2,15 @@
 // EdgeMetrics: the counters of the loop, the disk and the links around a Node, since the agent
 // started, as metrics. The edge fills it in.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "agent/api/rest/metrics_text.h"
 #include "gossip/base/time.h"
+#include "gossip/base/time_buckets.h"
 
 namespace muster::agent {
-
-/// How often something took how long.
-class TimeBuckets {
- public:
-  /// The longest time of each bucket; longer times count in a last one.
-  static constexpr std::array<Duration, 8> kBounds = {
-      std::chrono::milliseconds(1),  std::chrono::milliseconds(4),   std::chrono::milliseconds(16),
-      std::chrono::milliseconds(64), std::chrono::milliseconds(250), std::chrono::seconds(1),
-      std::chrono::seconds(4),       std::chrono::seconds(16)};
-
-  void add(Duration time);
-  /// Counts of times up to each bound; the last count is that of all times.
-  std::array<std::uint64_t, kBounds.size() + 1> up_to() const;
-  Duration sum() const { return sum_; }
-  bool operator==(const TimeBuckets&) const = default;
-
- private:
-  std::array<std::uint64_t, kBounds.size() + 1> counts_{};
-  Duration sum_{0};
-};
 
 struct LoopMetrics {
   std::uint64_t stalls = 0;  ///< Times that the loop stood still for half a second or more.

@@ -7,6 +7,7 @@
 
 #include "agent/api/enrolment.h"
 #include "agent/api/hosts.h"
+#include "agent/api/json/dump.h"
 #include "agent/api/json/view.h"
 #include "agent/api/rest/host_lookup.h"
 
@@ -41,6 +42,19 @@ void cut_page(HostList& list, HostId after, std::size_t limit) {
   } else {
     list.next = HostId();
   }
+}
+
+/// As http_sd_configs of Prometheus reads it.
+std::string targets_json(const HostList& list, const HostUses& uses) {
+  Json targets = Json::array();
+  for (const HostInfo& host : list.hosts) {
+    const bool is_member = host.state != "left" && host.state != "revoked";
+    if (is_member && !host.https.empty() && !is_long_gone(host, uses)) {
+      targets.push_back(
+          {{"targets", {host.https}}, {"labels", {{"host", host.name}, {"rack", host.rack}}}});
+    }
+  }
+  return dump(targets);
 }
 
 /// The arguments of an order about the host that was found.
@@ -106,6 +120,19 @@ CallStep list_hosts(CallInput& input) {
       return step;
     });
   });
+}
+
+CallStep list_targets(CallInput& input) {
+  if (const Status status = input.end(); !status) {
+    return refused(status.error());
+  }
+  return read_hosts(input.frame,
+                    [frame = input.frame](const HostList& list, const Response& response) {
+                      const auto read = std::make_shared<const HostList>(list);
+                      return read_host_uses(frame, [frame, read, response](const HostUses& uses) {
+                        return told(frame, targets_json(*read, uses), response);
+                      });
+                    });
 }
 
 CallStep show_host(CallInput& input) {

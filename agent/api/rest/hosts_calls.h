@@ -6,6 +6,7 @@
 namespace muster::agent {
 
 CallStep list_hosts(CallInput& input);
+CallStep list_targets(CallInput& input);
 CallStep show_host(CallInput& input);
 CallStep why_host(CallInput& input);
 CallStep set_host(CallInput& input);

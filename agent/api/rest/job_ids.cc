@@ -17,7 +17,7 @@ Error unfit_job(std::string text) {
   return {ErrorCode::kInvalid, std::move(text)};
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
@@ -29,10 +29,10 @@ Result<JobRange> parse_task_range(std::string_view text, std::size_t dot) {
   const auto last = dash == std::string_view::npos ? first : parse_count(text.substr(dash + 1));
   if (!array || !first || !last || *array == 0 || JobId(*array) > kLastArray ||
       *first > kTaskIndexMax || *last > kTaskIndexMax) {
-    return unfit_job(quoted(text) + " is not a task: write 7.12, or 7.0-99 for a range");
+    return unfit_job(in_quotes(text) + " is not a task: write 7.12, or 7.0-99 for a range");
   }
   if (*last < *first) {
-    return unfit_job(quoted(text) + " ends before it begins");
+    return unfit_job(in_quotes(text) + " ends before it begins");
   }
   const auto task = [&](std::uint64_t index) {
     return task_id(JobId(*array), static_cast<std::uint32_t>(index));
@@ -139,7 +139,8 @@ Result<std::uint64_t> parse_count(std::string_view text) {
     return number;
   }
   const bool is_large = error == std::errc::result_out_of_range && is_digits;
-  return unfit_job(quoted(text) + (is_large ? " is too large a number" : " is not a whole number"));
+  return unfit_job(in_quotes(text) +
+                   (is_large ? " is too large a number" : " is not a whole number"));
 }
 
 Result<JobRange> parse_job_range(std::string_view text) {
@@ -150,13 +151,14 @@ Result<JobRange> parse_job_range(std::string_view text) {
   const auto first = parse_count(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_count(text.substr(dash + 1));
   if (!first || !last || *first == 0) {
-    return unfit_job(quoted(text) + " is not a job: write 100, or 100-120 for a range");
+    return unfit_job(in_quotes(text) + " is not a job: write 100, or 100-120 for a range");
   }
   if (*last < *first) {
-    return unfit_job(quoted(text) + " ends before it begins");
+    return unfit_job(in_quotes(text) + " ends before it begins");
   }
   if (*last - *first >= kJobRangeMax) {
-    return unfit_job(quoted(text) + " names more than " + std::to_string(kJobRangeMax) + " jobs");
+    return unfit_job(in_quotes(text) + " names more than " + std::to_string(kJobRangeMax) +
+                     " jobs");
   }
   return JobRange{JobId(*first), JobId(*last)};
 }
@@ -167,7 +169,7 @@ Result<JobId> parse_job_id(std::string_view text) {
     return range.error();
   }
   return range->is_one() ? Result<JobId>(range->first)
-                         : unfit_job(quoted(text) + " is more than one job");
+                         : unfit_job(in_quotes(text) + " is more than one job");
 }
 
 Result<std::vector<scheduler::Dependency>> parse_after(const std::vector<std::string>& items) {
@@ -259,7 +261,7 @@ Status JobsWish::check() const {
     for (const std::string_view each : sort_names()) {
       names.append(names.empty() ? "" : ", ").append(each);
     }
-    return unfit_job("'sort': " + quoted(sort) + " is not a column; the columns are: " + names);
+    return unfit_job("'sort': " + in_quotes(sort) + " is not a column; the columns are: " + names);
   }
   return ok();
 }

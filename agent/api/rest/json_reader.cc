@@ -195,11 +195,11 @@ Result<JsonValue> read_json(std::string_view body) {
   return std::move(builder.root());
 }
 
-JsonFields::JsonFields(const JsonValue& object)
-    : JsonFields(object, "", std::make_shared<std::optional<std::string>>()) {}
+JsonFields::JsonFields(const JsonValue& object, FieldLog* log)
+    : JsonFields(object, "", std::make_shared<std::optional<std::string>>(), log) {}
 
-JsonFields::JsonFields(const JsonValue& object, std::string path, FirstError error)
-    : object_(object), path_(std::move(path)), error_(std::move(error)) {
+JsonFields::JsonFields(const JsonValue& object, std::string path, FirstError error, FieldLog* log)
+    : object_(object), path_(std::move(path)), error_(std::move(error)), log_(log) {
   CHECK(object_.kind == JsonKind::kObject);
 }
 
@@ -224,13 +224,16 @@ void JsonFields::need(std::string_view name) {
 }
 
 std::optional<std::string> JsonFields::text(std::string_view name) {
+  log(name, FieldKind::kText);
   const JsonValue* value = take(name);
   return value == nullptr ? std::nullopt : read_text(*value, path_of(name));
 }
 
 std::optional<std::string> JsonFields::choice(std::string_view name,
                                               const std::vector<std::string_view>& allowed) {
-  auto given = text(name);
+  log(name, FieldKind::kChoice, allowed);
+  const JsonValue* value = take(name);
+  auto given = value == nullptr ? std::nullopt : read_text(*value, path_of(name));
   if (given.has_value() && std::find(allowed.begin(), allowed.end(), *given) == allowed.end()) {
     complain(path_of(name), "has to be " + any_of(allowed) + ", and is " + shown(*given));
     return std::nullopt;
@@ -240,12 +243,14 @@ std::optional<std::string> JsonFields::choice(std::string_view name,
 
 std::optional<std::uint64_t> JsonFields::number(std::string_view name, std::uint64_t min,
                                                 std::uint64_t max) {
+  log(name, FieldKind::kNumber, {}, min, max);
   const JsonValue* value = take(name);
   return value == nullptr ? std::nullopt : read_number(*value, path_of(name), min, max);
 }
 
 std::optional<std::int64_t> JsonFields::integer(std::string_view name, std::int64_t min,
                                                 std::int64_t max) {
+  log(name, FieldKind::kInteger);
   const JsonValue* value = take(name);
   if (value == nullptr) {
     return std::nullopt;
@@ -262,11 +267,13 @@ std::optional<std::int64_t> JsonFields::integer(std::string_view name, std::int6
 }
 
 std::optional<bool> JsonFields::boolean(std::string_view name) {
+  log(name, FieldKind::kBoolean);
   const JsonValue* value = take(name, JsonKind::kBoolean);
   return value == nullptr ? std::nullopt : std::optional(value->boolean);
 }
 
 std::optional<JsonFields::Texts> JsonFields::texts(std::string_view name) {
+  log(name, FieldKind::kTexts);
   const JsonValue* list = take(name, JsonKind::kList);
   if (list == nullptr) {
     return std::nullopt;
@@ -285,6 +292,7 @@ std::optional<JsonFields::Texts> JsonFields::texts(std::string_view name) {
 std::optional<std::vector<std::uint64_t>> JsonFields::numbers(std::string_view name,
                                                               std::uint64_t min,
                                                               std::uint64_t max) {
+  log(name, FieldKind::kNumbers, {}, min, max);
   const JsonValue* list = take(name, JsonKind::kList);
   if (list == nullptr) {
     return std::nullopt;
@@ -301,6 +309,7 @@ std::optional<std::vector<std::uint64_t>> JsonFields::numbers(std::string_view n
 }
 
 std::optional<JsonFields::Named<std::string>> JsonFields::named_texts(std::string_view name) {
+  log(name, FieldKind::kTextMap);
   const JsonValue* object = take(name, JsonKind::kObject);
   if (object == nullptr) {
     return std::nullopt;
@@ -319,6 +328,7 @@ std::optional<JsonFields::Named<std::string>> JsonFields::named_texts(std::strin
 std::optional<JsonFields::Named<std::uint64_t>> JsonFields::named_numbers(std::string_view name,
                                                                           std::uint64_t min,
                                                                           std::uint64_t max) {
+  log(name, FieldKind::kNumberMap, {}, min, max);
   const JsonValue* object = take(name, JsonKind::kObject);
   if (object == nullptr) {
     return std::nullopt;
@@ -335,11 +345,13 @@ std::optional<JsonFields::Named<std::uint64_t>> JsonFields::named_numbers(std::s
 }
 
 JsonFields* JsonFields::object(std::string_view name) {
+  log(name, FieldKind::kObject);
   const JsonValue* value = take(name, JsonKind::kObject);
   return value == nullptr ? nullptr : own(*value, path_of(name));
 }
 
 std::vector<JsonFields*> JsonFields::objects(std::string_view name) {
+  log(name, FieldKind::kObjects);
   const JsonValue* list = take(name, JsonKind::kList);
   std::vector<JsonFields*> all;
   for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
@@ -354,6 +366,7 @@ std::vector<JsonFields*> JsonFields::objects(std::string_view name) {
 }
 
 JsonFields::Named<JsonFields*> JsonFields::named_objects(std::string_view name) {
+  log(name, FieldKind::kObjectMap);
   const JsonValue* object = take(name, JsonKind::kObject);
   Named<JsonFields*> all;
   for (std::size_t i = 0; object != nullptr && i < object->members.size(); ++i) {
@@ -415,8 +428,15 @@ const JsonValue* JsonFields::take(std::string_view name, JsonValue::Kind kind) {
 }
 
 JsonFields* JsonFields::own(const JsonValue& object, const std::string& path) {
-  parts_.push_back(std::unique_ptr<JsonFields>(new JsonFields(object, path, error_)));
+  parts_.push_back(std::unique_ptr<JsonFields>(new JsonFields(object, path, error_, log_)));
   return parts_.back().get();
+}
+
+void JsonFields::log(std::string_view name, FieldKind kind, std::vector<std::string_view> allowed,
+                     std::uint64_t min, std::uint64_t max) const {
+  if (log_ != nullptr) {
+    log_->push_back({path_of(name), kind, std::move(allowed), min, max});
+  }
 }
 
 void JsonFields::complain(const std::string& path, const std::string& why) {

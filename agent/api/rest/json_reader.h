@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/api/rest/field_log.h"
 #include "gossip/base/result.h"
 
 namespace muster::agent {
@@ -59,8 +60,8 @@ class JsonFields {
   template <class T>
   using Named = std::vector<std::pair<std::string, T>>;
 
-  /// `object` is of kObject and outlives this.
-  explicit JsonFields(const JsonValue& object);
+  /// `object` is of kObject; it and `log` outlive this. `log`: for tests, or null.
+  explicit JsonFields(const JsonValue& object, FieldLog* log = nullptr);
   JsonFields(const JsonFields&) = delete;
   JsonFields& operator=(const JsonFields&) = delete;
 
@@ -106,7 +107,7 @@ class JsonFields {
  private:
   using FirstError = std::shared_ptr<std::optional<std::string>>;
 
-  JsonFields(const JsonValue& object, std::string path, FirstError error);
+  JsonFields(const JsonValue& object, std::string path, FirstError error, FieldLog* log);
 
   const JsonValue* find(std::string_view name) const;
   /// Takes the member; null if it is absent or null.
@@ -114,6 +115,8 @@ class JsonFields {
   /// As take(); of another kind is an error: "gpus is no text".
   const JsonValue* take(std::string_view name, JsonValue::Kind kind);
   JsonFields* own(const JsonValue& object, const std::string& path);
+  void log(std::string_view name, FieldKind kind, std::vector<std::string_view> allowed = {},
+           std::uint64_t min = 0, std::uint64_t max = UINT64_MAX) const;
   void complain(const std::string& path, const std::string& why);
   std::optional<std::string> read_text(const JsonValue& value, const std::string& path);
   std::optional<std::uint64_t> read_number(const JsonValue& value, const std::string& path,
@@ -124,6 +127,7 @@ class JsonFields {
   const JsonValue& object_;
   std::string path_;  ///< "" = the outermost object.
   FirstError error_;
+  FieldLog* log_;
   std::vector<std::string> asked_;  ///< Names that were taken, whether they are there or not.
   std::deque<std::unique_ptr<JsonFields>> parts_;
 };

@@ -136,14 +136,14 @@ CallStep told_chunk(const CallFrame& frame, const OutputAsked& asked, OutputChun
 }
 
 /// Where the rank ran.
-struct RankPlace {
+struct PlaceOfRank {
   const AttemptInfo* attempt = nullptr;
   const MemberInfo* member = nullptr;
   std::string state{};
 };
 
-RankPlace place_of(const JobDetail& detail, const OutputAsked& asked) {
-  RankPlace place;
+PlaceOfRank place_of(const JobDetail& detail, const OutputAsked& asked) {
+  PlaceOfRank place;
   for (const AttemptInfo& attempt : detail.attempts) {
     const bool is_later = place.attempt == nullptr || attempt.number > place.attempt->number;
     if (asked.attempt == 0 ? is_later : attempt.number == asked.attempt) {
@@ -168,7 +168,8 @@ RankPlace place_of(const JobDetail& detail, const OutputAsked& asked) {
   return place;
 }
 
-CallStep refused_place(const JobDetail& detail, const OutputAsked& asked, const RankPlace& place) {
+CallStep refused_place(const JobDetail& detail, const OutputAsked& asked,
+                       const PlaceOfRank& place) {
   const std::string job = "job " + text_of(detail.summary.id);
   if (detail.summary.tasks != 0) {
     return refused(ResponseStatus::kUsage, job + " is an array: name one of its tasks, as " +
@@ -190,14 +191,14 @@ CallStep refused_place(const JobDetail& detail, const OutputAsked& asked, const 
 
 /// The host of the rank answers and has no output of it, and the log knows of no end: it may have
 /// to begin yet.
-bool may_begin_yet(const RankPlace& place, const Response& response) {
+bool may_begin_yet(const PlaceOfRank& place, const Response& response) {
   return response.status == ResponseStatus::kNotFound &&
          response.answered_by == place.member->host_name &&
          (place.state == "assigned" || place.state == "ready" || place.state == "running");
 }
 
 CallStep read_output(const CallFrame& frame, OutputAsked asked, const JobDetail& detail) {
-  const RankPlace place = place_of(detail, asked);
+  const PlaceOfRank place = place_of(detail, asked);
   if (place.member == nullptr || detail.summary.tasks != 0) {
     return refused_place(detail, asked, place);
   }

@@ -19,13 +19,14 @@ std::optional<std::uint64_t> digits_value(std::string_view text) {
 
 }  // namespace
 
-QueryFields::QueryFields(const HttpFields& query) : query_(query) {}
+QueryFields::QueryFields(const HttpFields& query, FieldLog* log) : query_(query), log_(log) {}
 
 bool QueryFields::has(std::string_view name) const {
   return field_of(query_, name).has_value();
 }
 
 std::optional<std::string> QueryFields::text(std::string_view name) {
+  note(log_, {std::string(name), FieldKind::kText});
   const std::string* value = take(name);
   if (value == nullptr) {
     return std::nullopt;
@@ -39,6 +40,7 @@ std::optional<std::string> QueryFields::text(std::string_view name) {
 
 std::optional<std::string> QueryFields::choice(std::string_view name,
                                                const std::vector<std::string_view>& allowed) {
+  note(log_, {std::string(name), FieldKind::kChoice, allowed});
   const std::string* value = take(name);
   if (value == nullptr) {
     return std::nullopt;
@@ -52,6 +54,7 @@ std::optional<std::string> QueryFields::choice(std::string_view name,
 
 std::optional<std::uint64_t> QueryFields::number(std::string_view name, std::uint64_t min,
                                                  std::uint64_t max) {
+  note(log_, {std::string(name), FieldKind::kNumber, {}, min, max});
   const std::string* value = take(name);
   if (value == nullptr) {
     return std::nullopt;
@@ -65,6 +68,7 @@ std::optional<std::uint64_t> QueryFields::number(std::string_view name, std::uin
 }
 
 std::optional<bool> QueryFields::boolean(std::string_view name) {
+  note(log_, {std::string(name), FieldKind::kBoolean});
   const std::string* value = take(name);
   if (value == nullptr) {
     return std::nullopt;
@@ -78,6 +82,11 @@ std::optional<bool> QueryFields::boolean(std::string_view name) {
 }
 
 std::vector<std::string> QueryFields::texts(std::string_view name) {
+  note(log_, {std::string(name), FieldKind::kTexts});
+  return items(name);
+}
+
+std::vector<std::string> QueryFields::items(std::string_view name) {
   if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) {
     asked_.emplace_back(name);
   }
@@ -98,7 +107,8 @@ std::vector<std::string> QueryFields::texts(std::string_view name) {
 
 std::vector<std::string> QueryFields::choices(std::string_view name,
                                               const std::vector<std::string_view>& allowed) {
-  std::vector<std::string> all = texts(name);
+  note(log_, {std::string(name), FieldKind::kChoices, allowed});
+  std::vector<std::string> all = items(name);
   for (const std::string& each : all) {
     if (std::find(allowed.begin(), allowed.end(), each) == allowed.end()) {
       refuse(name, shown(each) + " is not " + any_of(allowed));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/api/rest/field_log.h"
 #include "agent/api/rest/http_message.h"
 #include "gossip/base/result.h"
 
@@ -16,8 +17,8 @@ namespace muster::agent {
 /// An absent parameter is nullopt; so is one that is wrong: end() returns the first error.
 class QueryFields {
  public:
-  /// `query` outlives this.
-  explicit QueryFields(const HttpFields& query);
+  /// `query` and `log` outlive this. `log`: for tests, or null.
+  explicit QueryFields(const HttpFields& query, FieldLog* log = nullptr);
   QueryFields(const QueryFields&) = delete;
   QueryFields& operator=(const QueryFields&) = delete;
 
@@ -50,8 +51,11 @@ class QueryFields {
  private:
   /// Takes the parameter; null if it is absent. Given twice is an error.
   const std::string* take(std::string_view name);
+  /// All values of the parameter; empty after an error.
+  std::vector<std::string> items(std::string_view name);
 
   const HttpFields& query_;
+  FieldLog* log_;
   std::optional<std::string> error_;
   std::vector<std::string> asked_;  ///< Names that were taken, whether they are there or not.
 };

@@ -55,6 +55,8 @@ constexpr Route kTable[] = {
      "A piece of the output of one rank."},
     {Id::kHosts, kGet, "/v1/hosts", Verb::kHosts, kNone, kPages, 200,
      "Hosts, their states and what jobs use of them."},
+    {Id::kTargets, kGet, "/v1/targets", Verb::kHosts, kNone, false, 200,
+     "Where Prometheus finds the metrics of each host, for its http_sd_configs."},
     {Id::kHost, kGet, "/v1/hosts/{host}", Verb::kHostDetail, kNone, false, 200,
      "A host with its GPUs, labels and rights."},
     {Id::kSetHost, kPatch, "/v1/hosts/{host}", Verb::kSetHost, kNeeded, false, 200,
@@ -119,6 +121,10 @@ constexpr Route kTable[] = {
      "The authority that signs, and the progress of hosts that change their keys."},
     {Id::kRotateKeys, kPost, "/v1/keys:rotate", Verb::kRotateKeys, kOptional, false, 200,
      "Lets one host, all hosts or the authority change keys."},
+    {Id::kHttpRoot, kGet, "/v1/http-ca", Verb::kHttpRoot, kNone, false, 200,
+     "The root certificate of HTTPS, which clients have to trust."},
+    {Id::kOpenapi, kGet, "/v1/openapi.json", Verb::kWhoami, kNone, false, 200,
+     "This description of REST, by OpenAPI 3.1."},
 };
 
 constexpr Unrouted kLeftOut[] = {
@@ -130,6 +136,7 @@ constexpr Unrouted kLeftOut[] = {
     {Verb::kFound, "A host without a cluster has no proofs to judge by: run `muster init` there."},
     {Verb::kEnter, "A host without a cluster has no proofs to judge by: run `muster join` there."},
     {Verb::kJoin, "Newcomers ask it on the link that their ticket made, not by HTTP."},
+    {Verb::kCertify, "Agents ask voters for their own certificates, on their own links."},
     {Verb::kResetAdmin,
      "Only root of a voter may ask it, by the socket of its agent: run `muster admin reset` "
      "there."},

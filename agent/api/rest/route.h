@@ -34,6 +34,7 @@ enum class RouteId : std::uint8_t {
   kRequeueJob,
   kRankOutput,
   kHosts,
+  kTargets,
   kHost,
   kSetHost,
   kWhyHost,
@@ -66,6 +67,8 @@ enum class RouteId : std::uint8_t {
   kEndTicket,
   kKeys,
   kRotateKeys,
+  kHttpRoot,
+  kOpenapi,
 };
 
 enum class BodyRule : std::uint8_t {

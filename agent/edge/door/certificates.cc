@@ -2,8 +2,6 @@
 
 #include <arpa/inet.h>
 #include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 
 #include <algorithm>
 #include <array>
@@ -11,12 +9,11 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <utility>
 
+#include "agent/edge/door/tls_held.h"
 #include "agent/edge/door/tls_watch.h"
 #include "gossip/base/name.h"
 
@@ -25,79 +22,10 @@ namespace {
 
 constexpr std::int64_t kEarliestUnixS = 1'704'067'200;  // 2024-01-01
 constexpr std::int64_t kLatestUnixS = 4'102'444'800;    // 2100-01-01
-constexpr std::size_t kSerialBytes = 16;
-constexpr std::size_t kKeyIdBytesMax = 64;
 constexpr std::size_t kDnsNameBytesMax = 253;
 constexpr std::size_t kDnsLabelBytesMax = 63;
-/// Of a common name (ub-common-name of RFC 5280, appendix A).
-constexpr std::size_t kCommonNameCharactersMax = 64;
 /// A longer name in a certificate is left out: no client asks for it.
 constexpr std::size_t kReadNameBytesMax = 1024;
-
-template <class T, void (*kRelease)(T)>
-struct Releaser {
-  using pointer = T;
-  void operator()(T held) const { kRelease(held); }
-};
-/// Wipes the key at its end.
-using HeldKey = std::unique_ptr<std::remove_pointer_t<gnutls_x509_privkey_t>,
-                                Releaser<gnutls_x509_privkey_t, gnutls_x509_privkey_deinit>>;
-using HeldCertificate = std::unique_ptr<std::remove_pointer_t<gnutls_x509_crt_t>,
-                                        Releaser<gnutls_x509_crt_t, gnutls_x509_crt_deinit>>;
-
-/// Bytes that GnuTLS gave away; wiped at its end.
-class HeldBytes {
- public:
-  HeldBytes() = default;
-  HeldBytes(const HeldBytes&) = delete;
-  HeldBytes& operator=(const HeldBytes&) = delete;
-  ~HeldBytes() {
-    if (datum_.data != nullptr) {
-      gnutls_memset(datum_.data, 0, datum_.size);
-      gnutls_free(datum_.data);
-    }
-  }
-  gnutls_datum_t* get() { return &datum_; }
-  std::string text() const { return {reinterpret_cast<const char*>(datum_.data), datum_.size}; }
-  std::size_t size() const { return datum_.size; }
-
- private:
-  gnutls_datum_t datum_{};
-};
-
-gnutls_datum_t datum_of(std::string_view text) {
-  return {reinterpret_cast<unsigned char*>(const_cast<char*>(text.data())),
-          static_cast<unsigned int>(text.size())};
-}
-
-/// Calls of GnuTLS in a row, joined by &&: the first that fails is kept.
-class GnutlsSteps {
- public:
-  bool did(int code) {
-    code_ = code;
-    return code >= 0;
-  }
-  Error error(const std::string& what) const {
-    return {ErrorCode::kIo, "cannot " + what + ": " + gnutls_strerror(code_) + "; try again"};
-  }
-
- private:
-  int code_ = 0;
-};
-
-HeldKey empty_key() {
-  gnutls_x509_privkey_t key = nullptr;
-  return HeldKey(gnutls_x509_privkey_init(&key) < 0 ? nullptr : key);
-}
-
-HeldCertificate empty_certificate() {
-  gnutls_x509_crt_t certificate = nullptr;
-  return HeldCertificate(gnutls_x509_crt_init(&certificate) < 0 ? nullptr : certificate);
-}
-
-Error no_memory() {
-  return {ErrorCode::kIo, "cannot make a certificate: no memory is left"};
-}
 
 Status check_clock(std::int64_t now_unix_s) {
   if (now_unix_s >= kEarliestUnixS && now_unix_s < kLatestUnixS) {
@@ -106,23 +34,6 @@ Status check_clock(std::int64_t now_unix_s) {
   return Error{ErrorCode::kInvalid, "the clock of this host shows " + date_text(now_unix_s) +
                                         ", and no browser would accept a certificate of that day; "
                                         "set the clock"};
-}
-
-/// The first characters, as many as a common name may have; no blank at the end.
-std::string_view common_name_in(std::string_view text) {
-  std::size_t characters = 0;
-  std::size_t end = 0;
-  while (end < text.size()) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
-    if (begins && ++characters > kCommonNameCharactersMax) {
-      break;
-    }
-    ++end;
-  }
-  while (end > 0 && text[end - 1] == ' ') {
-    --end;
-  }
-  return text.substr(0, end);
 }
 
 /// Four or sixteen bytes; nullopt if it is no numeric address.
@@ -202,32 +113,6 @@ Status check_names(const HostNames& names) {
   return ok();
 }
 
-/// For both kinds of certificates: its number, its times, its subject, and the key that it is for.
-bool describe(GnutlsSteps& steps, gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key,
-              std::string_view common_name, std::pair<std::int64_t, std::int64_t> life) {
-  std::array<unsigned char, kSerialBytes> serial{};
-  std::array<unsigned char, kKeyIdBytesMax> key_id{};
-  std::size_t key_id_size = key_id.size();
-  const auto bits = static_cast<unsigned int>(GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1));
-  if (!steps.did(gnutls_rnd(GNUTLS_RND_NONCE, serial.data(), serial.size()))) {
-    return false;
-  }
-  // A number above zero (RFC 5280, 4.1.2.2), always as long.
-  serial.front() = static_cast<unsigned char>((serial.front() & 0x3FU) | 0x40U);
-  return steps.did(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, bits, 0)) &&
-         steps.did(gnutls_x509_crt_set_version(certificate, 3)) &&
-         steps.did(gnutls_x509_crt_set_serial(certificate, serial.data(), serial.size())) &&
-         steps.did(gnutls_x509_crt_set_activation_time(certificate, life.first)) &&
-         steps.did(gnutls_x509_crt_set_expiration_time(certificate, life.second)) &&
-         steps.did(gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0,
-                                                 common_name.data(),
-                                                 static_cast<unsigned int>(common_name.size()))) &&
-         steps.did(gnutls_x509_crt_set_key(certificate, key)) &&
-         steps.did(gnutls_x509_crt_get_key_id(certificate, GNUTLS_KEYID_USE_SHA256, key_id.data(),
-                                              &key_id_size)) &&
-         steps.did(gnutls_x509_crt_set_subject_key_id(certificate, key_id.data(), key_id_size));
-}
-
 bool name_issuer(GnutlsSteps& steps, gnutls_x509_crt_t certificate, gnutls_x509_crt_t authority) {
   std::array<unsigned char, kKeyIdBytesMax> key_id{};
   std::size_t key_id_size = key_id.size();
@@ -248,19 +133,6 @@ bool add_names(GnutlsSteps& steps, gnutls_x509_crt_t certificate, const HostName
                      [&](const std::string& address) {
                        return add(GNUTLS_SAN_IPADDRESS, *address_bytes(address));
                      });
-}
-
-Result<HttpTls> exported(GnutlsSteps& steps, gnutls_x509_crt_t certificate,
-                         gnutls_x509_privkey_t key) {
-  HeldBytes key_text;
-  HeldBytes certificate_text;
-  if (steps.did(gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, nullptr,
-                                                  GNUTLS_PKCS_PLAIN, key_text.get())) &&
-      steps.did(
-          gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, certificate_text.get()))) {
-    return HttpTls{key_text.text(), certificate_text.text()};
-  }
-  return steps.error("write a certificate");
 }
 
 Error unreadable(const std::string& why) {
@@ -393,6 +265,24 @@ Result<HeldCertificate> signer_in(const HttpTls& authority, std::int64_t now_uni
   return signer;
 }
 
+/// Other kinds of keys are refused: to use some costs much time.
+Result<HeldPublicKey> public_key_in(std::string_view pem) {
+  const Error refusal{ErrorCode::kInvalid,
+                      "that is no public key for HTTPS: give one on P-256, in PEM"};
+  HeldPublicKey key = empty_public_key();
+  if (key == nullptr) {
+    return no_memory();
+  }
+  const gnutls_datum_t text = datum_of(pem);
+  gnutls_ecc_curve_t curve = GNUTLS_ECC_CURVE_INVALID;
+  const bool is_good = !pem.empty() && pem.size() <= kPublicKeyBytesMax &&
+                       gnutls_pubkey_import(key.get(), &text, GNUTLS_X509_FMT_PEM) >= 0 &&
+                       gnutls_pubkey_get_pk_algorithm(key.get(), nullptr) == GNUTLS_PK_ECDSA &&
+                       gnutls_pubkey_export_ecc_raw2(key.get(), &curve, nullptr, nullptr, 0) >= 0 &&
+                       curve == GNUTLS_ECC_CURVE_SECP256R1;
+  return is_good ? Result<HeldPublicKey>(std::move(key)) : Result<HeldPublicKey>(refusal);
+}
+
 }  // namespace
 
 HostNames normalized(HostNames names) {
@@ -415,37 +305,43 @@ HostNames normalized(HostNames names) {
   return names;
 }
 
-Result<HttpTls> make_authority(const std::string& cluster_name, std::int64_t now_unix_s) {
-  if (const Status clock = check_clock(now_unix_s); !clock.has_value()) {
-    return clock.error();
-  }
-  if (cluster_name.empty()) {
-    return Error{ErrorCode::kInvalid, "the HTTPS authority needs the name of the cluster; give it"};
-  }
-  if (const Status name = check_line_name(cluster_name, "cluster"); !name.has_value()) {
-    return name.error();
-  }
+Result<std::string> make_host_key() {
   const HeldKey key = empty_key();
-  const HeldCertificate root = empty_certificate();
-  if (key == nullptr || root == nullptr) {
+  if (key == nullptr) {
     return no_memory();
   }
-  const std::string subject = "Muster cluster " + cluster_name;
-  const std::int64_t begin = now_unix_s - kBackdateS;
+  const auto bits = static_cast<unsigned int>(GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1));
   GnutlsSteps steps;
-  if (describe(steps, root.get(), key.get(), common_name_in(subject),
-               {begin, begin + kAuthorityLifeS}) &&
-      steps.did(gnutls_x509_crt_set_basic_constraints(root.get(), 1, 0)) &&
-      steps.did(gnutls_x509_crt_set_key_usage(root.get(),
-                                              GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN)) &&
-      steps.did(gnutls_x509_crt_sign2(root.get(), root.get(), key.get(), GNUTLS_DIG_SHA256, 0))) {
-    return exported(steps, root.get(), key.get());
+  if (!steps.did(gnutls_x509_privkey_generate(key.get(), GNUTLS_PK_ECDSA, bits, 0))) {
+    return steps.error("make a key for HTTPS");
   }
-  return steps.error("make the HTTPS authority");
+  return exported(key.get());
 }
 
-Result<HttpTls> make_host_certificate(const HttpTls& authority, const HostNames& names,
-                                      std::int64_t now_unix_s) {
+Result<std::string> public_key_of(const std::string& key) {
+  const HeldKey held = empty_key();
+  const HeldPublicKey public_key = empty_public_key();
+  gnutls_privkey_t abstract = nullptr;
+  if (held == nullptr || public_key == nullptr || gnutls_privkey_init(&abstract) < 0) {
+    return no_memory();
+  }
+  const gnutls_datum_t text = datum_of(key);
+  HeldBytes bytes;
+  GnutlsSteps steps;
+  const bool is_done =
+      steps.did(gnutls_x509_privkey_import2(held.get(), &text, GNUTLS_X509_FMT_PEM, nullptr, 0)) &&
+      steps.did(gnutls_privkey_import_x509(abstract, held.get(), 0)) &&
+      steps.did(gnutls_pubkey_import_privkey(public_key.get(), abstract, 0, 0)) &&
+      steps.did(gnutls_pubkey_export2(public_key.get(), GNUTLS_X509_FMT_PEM, bytes.get()));
+  gnutls_privkey_deinit(abstract);
+  if (is_done) {
+    return bytes.text();
+  }
+  return Error{ErrorCode::kInvalid, steps.error("read the key of HTTPS").text};
+}
+
+Result<std::string> sign_host(const HttpTls& authority, std::string_view public_key,
+                              const HostNames& names, std::int64_t now_unix_s) {
   if (const Status clock = check_clock(now_unix_s); !clock.has_value()) {
     return clock.error();
   }
@@ -457,28 +353,35 @@ Result<HttpTls> make_host_certificate(const HttpTls& authority, const HostNames&
   if (!signer.has_value()) {
     return signer.error();
   }
+  const Result<HeldPublicKey> key = public_key_in(public_key);
+  if (!key.has_value()) {
+    return key.error();
+  }
   const HeldKey signing_key = empty_key();
-  const HeldKey key = empty_key();
   const HeldCertificate leaf = empty_certificate();
-  if (signing_key == nullptr || key == nullptr || leaf == nullptr) {
+  if (signing_key == nullptr || leaf == nullptr) {
     return no_memory();
   }
   const HostNames all = normalized(names);
-  const std::string& subject = all.dns.empty() ? all.addresses.front() : all.dns.front();
-  const std::int64_t begin = std::max(now_unix_s - kBackdateS, facts.not_before_unix_s);
-  const std::int64_t end = std::min(begin + kHostLifeS, facts.not_after_unix_s);
+  CertificateHead head;
+  head.serial.resize(kSerialBytes);
+  head.common_name = all.dns.empty() ? all.addresses.front() : all.dns.front();
+  head.begin_unix_s = std::max(now_unix_s - kBackdateS, facts.not_before_unix_s);
+  head.end_unix_s = std::min(head.begin_unix_s + kHostLifeS, facts.not_after_unix_s);
   const gnutls_datum_t signing_text = datum_of(authority.key);
   GnutlsSteps steps;
   if (steps.did(
           gnutls_x509_privkey_import(signing_key.get(), &signing_text, GNUTLS_X509_FMT_PEM)) &&
-      describe(steps, leaf.get(), key.get(), common_name_in(subject), {begin, end}) &&
+      steps.did(gnutls_rnd(GNUTLS_RND_NONCE, head.serial.data(), head.serial.size())) &&
+      steps.did(gnutls_x509_crt_set_pubkey(leaf.get(), key->get())) &&
+      describe(steps, leaf.get(), head) &&
       steps.did(gnutls_x509_crt_set_basic_constraints(leaf.get(), 0, -1)) &&
       steps.did(gnutls_x509_crt_set_key_usage(leaf.get(), GNUTLS_KEY_DIGITAL_SIGNATURE)) &&
       steps.did(gnutls_x509_crt_set_key_purpose_oid(leaf.get(), GNUTLS_KP_TLS_WWW_SERVER, 0)) &&
       add_names(steps, leaf.get(), all) && name_issuer(steps, leaf.get(), signer->get()) &&
       steps.did(gnutls_x509_crt_sign2(leaf.get(), signer->get(), signing_key.get(),
                                       GNUTLS_DIG_SHA256, 0))) {
-    return exported(steps, leaf.get(), key.get());
+    return exported(leaf.get());
   }
   return steps.error("make a certificate for HTTPS");
 }

@@ -1,8 +1,8 @@
 #pragma once
 // The certificates of HTTPS that a cluster makes by itself. Hosts prove themselves to each other by
 // Ed25519, but browsers take no certificates of that kind. Therefore HTTPS has an authority of its
-// own, with a P-256 key: people let their browsers trust its root certificate once, and each host
-// has a certificate of it for its own names.
+// own (tls_authority.h), with a P-256 key: people let their browsers trust its root certificate
+// once, and each host has a certificate of it for its own names.
 //
 // Times are seconds since 1970 began, in UTC, as the caller's clock of the day shows them. A clock
 // outside of 2024 to 2099 is refused: a certificate that begins at a wrong time helps no client.
@@ -23,11 +23,12 @@ inline constexpr std::size_t kPemBytesMax = std::size_t{1} << 20;
 /// Limit of one certificate without PEM. One for 100 names has about 4 KiB, and the time in which
 /// GnuTLS reads names grows with the square of their number.
 inline constexpr std::size_t kCertificateBytesMax = 48 * 1024;
+/// Limit of the PEM text of a public key; one on P-256 has 178 bytes.
+inline constexpr std::size_t kPublicKeyBytesMax = 1024;
 /// Limit of the names of a new certificate; of a large host with eight networks, 30 are in use.
 inline constexpr std::size_t kHostNamesMax = 128;
 
 inline constexpr std::int64_t kDayS = 24 * 3600;
-inline constexpr std::int64_t kAuthorityLifeS = 3'652 * kDayS;  ///< Ten years.
 inline constexpr std::int64_t kHostLifeS = 90 * kDayS;
 /// A new certificate began so long ago: the clock of a client may be slow.
 inline constexpr std::int64_t kBackdateS = 3600;
@@ -52,20 +53,21 @@ struct CertificateFacts {
   bool is_authority = false;
 };
 
-/// A new key and the root certificate that signs itself: "Muster cluster NAME", for host
-/// certificates and no authorities below it. The subject holds the first 64 characters of that. The
-/// caller keeps the key secret, and wipes it (gossip::wipe). kInvalid: the name is empty or not a
-/// line name, or the clock is wrong. kIo: GnuTLS has no memory or no randomness.
-Result<HttpTls> make_authority(const std::string& cluster_name, std::int64_t now_unix_s);
+/// A new key on P-256, in PEM. The caller keeps it secret, and wipes it (gossip::wipe). kIo: GnuTLS
+/// has no memory or no randomness.
+Result<std::string> make_host_key();
+/// The public key of a key in PEM, in PEM. kInvalid: it cannot be read.
+Result<std::string> public_key_of(const std::string& key);
 
-/// A new key and a certificate of `authority` for a server of these names, which ends after
-/// kHostLifeS or with the authority. The root is not part of the chain: a client that trusts it has
-/// it, and a client that lacks it may not trust what a server sends. Thus each handshake is shorter
-/// by 600 bytes. The caller wipes the key. kInvalid: there is no name, or one is no DNS name or
-/// address, or there are more than kHostNamesMax; or the clock is wrong. kImpossible: `authority`
-/// is no authority, its key does not fit, or it does not hold at this time. kIo: as above.
-Result<HttpTls> make_host_certificate(const HttpTls& authority, const HostNames& names,
-                                      std::int64_t now_unix_s);
+/// A certificate of `authority` for a server of these names that has the key of `public_key`, which
+/// ends after kHostLifeS or with the authority. The root is not part of the chain: a client that
+/// trusts it has it, and a client that lacks it may not trust what a server sends. Thus each
+/// handshake is shorter by 600 bytes. kInvalid: there is no name, or one is no DNS name or address,
+/// or there are more than kHostNamesMax; or the key is not one on P-256, or has more than
+/// kPublicKeyBytesMax; or the clock is wrong. kImpossible: `authority` is no authority, its key
+/// does not fit, or it does not hold at this time. kIo: as above. Safe for any public key.
+Result<std::string> sign_host(const HttpTls& authority, std::string_view public_key,
+                              const HostNames& names, std::int64_t now_unix_s);
 
 /// The first certificate in `pem`. Proves nothing: neither its signature nor its times are checked.
 /// kInvalid: there is no certificate that can be read, a name in it is not text, or a limit above

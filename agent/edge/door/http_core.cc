@@ -52,6 +52,12 @@ std::uint64_t unsent_bytes(int fd) {
   return ioctl(fd, SIOCOUTQ, &count) == 0 ? static_cast<std::uint64_t>(count) : 0;
 }
 
+/// Its end drops what the kernel holds, which it would keep for minutes otherwise.
+void forget_unsent(int fd) {
+  const linger at_once{1, 0};
+  setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 bool has_hung_up(int fd) {
   pollfd state{fd, POLLRDHUP, 0};
   return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -127,6 +133,15 @@ void HttpCore::proven(std::uint64_t number) {
   }
 }
 
+Status HttpCore::set_tls(const HttpTls& tls, std::vector<std::string> names) {
+  if (const Status taken = tls_.set(tls); !taken) {
+    return taken;
+  }
+  const std::lock_guard lock(mutex_);
+  options_.browser.names = std::move(names);
+  return ok();
+}
+
 HttpStats HttpCore::stats() const {
   const std::lock_guard lock(mutex_);
   HttpStats stats = stats_;
@@ -179,7 +194,7 @@ HttpConnection* HttpCore::on_started(MHD_Connection* link, int fd,
     connection.is_proven = true;
   }
   if (session != nullptr) {
-    connection.tls.watch(session, fd, [this, &connection] { on_handshaken(connection); });
+    connection.tls.watch(session, fd, tls_, [this, &connection] { on_handshaken(connection); });
   }
   const std::lock_guard lock(mutex_);
   // TCP clients were asked about in may_enter(). A uid is known only here.
@@ -234,7 +249,7 @@ void HttpCore::on_target(HttpConnection& connection, std::string_view target) {
   }
 }
 
-bool HttpCore::on_call(HttpConnection& connection, const char* method, const char* bytes,
+bool HttpCore::on_call(HttpConnection& connection, const Line& line, const char* bytes,
                        std::size_t* size) {
   std::unique_lock lock(mutex_);
   if (is_ending_ || connection.phase == Phase::kCut) {
@@ -242,7 +257,7 @@ bool HttpCore::on_call(HttpConnection& connection, const char* method, const cha
   }
   HttpExchange& exchange = connection.exchange;
   if (!exchange.has_head) {
-    on_head(connection, method);
+    on_head(connection, line);
     return connection.phase == Phase::kAnswering ? send(connection, lock) : true;
   }
   if (*size != 0) {
@@ -255,9 +270,12 @@ bool HttpCore::on_call(HttpConnection& connection, const char* method, const cha
   return exchange.answer.has_value() ? send(connection, lock) : true;
 }
 
-void HttpCore::on_head(HttpConnection& connection, const char* method) {
+void HttpCore::on_head(HttpConnection& connection, const Line& line) {
   HttpExchange& exchange = connection.exchange;
-  HttpHead head = read_head(connection.link, method, exchange.target, options_);
+  // A target with a zero byte in it is refused as one that is not readable.
+  const bool is_whole = exchange.target.size() == line.target_size;
+  HttpHead head =
+      read_head(connection.link, line.method, is_whole ? exchange.target : "", options_);
   exchange.has_head = true;
   exchange.request = std::move(head.request);
   set_phase(connection, Phase::kBody, options_.deadlines.body);
@@ -327,10 +345,10 @@ bool HttpCore::send(HttpConnection& connection, std::unique_lock<std::mutex>& lo
   set_phase(connection, Phase::kAnswering, options_.deadlines.reader / kReaderLooks);
   lock.unlock();
   const auto status = static_cast<unsigned int>(answer.status);
-  MHD_Response* response =
-      stream == nullptr
-          ? make_response(std::move(answer), connection.progress)
-          : make_stream_response(std::move(answer), std::move(stream), connection.link);
+  MHD_Response* response = stream == nullptr
+                               ? make_response(std::move(answer), connection.progress)
+                               : make_stream_response(std::move(answer), std::move(stream),
+                                                      connection.link, connection.progress);
   const bool is_queued = MHD_queue_response(connection.link, status, response) == MHD_YES;
   MHD_destroy_response(response);
   return is_queued;
@@ -339,7 +357,10 @@ bool HttpCore::send(HttpConnection& connection, std::unique_lock<std::mutex>& lo
 void HttpCore::on_completed(HttpConnection& connection) {
   const std::lock_guard lock(mutex_);
   end_exchange(connection);
-  set_phase(connection, Phase::kIdle, options_.deadlines.idle);
+  // A small answer is the kernel's at once, whether the client reads it or not.
+  const HttpDeadlines& deadlines = options_.deadlines;
+  connection.is_unread = unsent_bytes(connection.fd) > 0 && deadlines.reader < deadlines.idle;
+  set_phase(connection, Phase::kIdle, connection.is_unread ? deadlines.reader : deadlines.idle);
 }
 
 void HttpCore::end_exchange(HttpConnection& connection) {
@@ -391,8 +412,7 @@ void HttpCore::expire(HttpConnection& connection, Instant now) {
       ++stats_.cut_body;
       return cut(connection);
     case Phase::kIdle:
-      ++stats_.closed_idle;
-      return cut(connection);
+      return expire_idle(connection, now);
     case Phase::kWaiting:
       return expire_question(connection);
     case Phase::kAnswering:
@@ -400,6 +420,19 @@ void HttpCore::expire(HttpConnection& connection, Instant now) {
     case Phase::kCut:
       return;
   }
+}
+
+void HttpCore::expire_idle(HttpConnection& connection, Instant now) {
+  const bool is_unread = unsent_bytes(connection.fd) > 0;
+  if (std::exchange(connection.is_unread, false) && !is_unread) {
+    connection.deadline = now + (options_.deadlines.idle - options_.deadlines.reader);
+    return;
+  }
+  ++(is_unread ? stats_.cut_readers : stats_.closed_idle);
+  if (is_unread) {
+    forget_unsent(connection.fd);
+  }
+  cut(connection);
 }
 
 /// A question that nobody took was surely not carried out.
@@ -430,9 +463,7 @@ void HttpCore::look_at_reader(HttpConnection& connection, Instant now) {
     return;
   }
   ++stats_.cut_readers;
-  // Without it the kernel would keep the unread bytes for minutes.
-  const linger at_once{1, 0};
-  setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  forget_unsent(connection.fd);
   cut(connection);
 }
 

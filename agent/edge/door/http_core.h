@@ -4,6 +4,7 @@
 // closes connections that are late. One mutex guards all of it.
 //
 // Order of locks: that of a response of the library, HttpCore, HttpStream, the library's own.
+// TlsChoice has one of its own, under which no other is taken.
 
 #include <atomic>
 #include <condition_variable>
@@ -20,6 +21,7 @@
 
 #include "agent/edge/door/address_limits.h"
 #include "agent/edge/door/http_server.h"
+#include "agent/edge/door/tls_choice.h"
 #include "agent/edge/door/tls_watch.h"
 
 struct MHD_Connection;
@@ -55,6 +57,7 @@ struct HttpConnection {
   HttpPeer peer{};
   AddressLimits::Key key{};
   bool is_proven = false;
+  bool is_unread = false;  ///< While idle: the kernel held a part of the last answer at its end.
   Phase phase = Phase::kHead;
   Instant deadline = kNever;
   HttpExchange exchange{};
@@ -71,6 +74,7 @@ class HttpCore {
   HttpCore(const HttpCore&) = delete;
   HttpCore& operator=(const HttpCore&) = delete;
 
+  /// As they were at the start.
   const HttpServerOptions& options() const { return options_; }
 
   // ---- the owner, as HttpServer says ----
@@ -78,6 +82,7 @@ class HttpCore {
   int wake_fd() const { return wake_fd_; }
   void answer(std::uint64_t number, HttpAnswer answer, std::shared_ptr<HttpStream> stream);
   void proven(std::uint64_t number);
+  Status set_tls(const HttpTls& tls, std::vector<std::string> names);
   HttpStats stats() const;
 
   // ---- the library's thread ----
@@ -90,9 +95,13 @@ class HttpCore {
   void on_closed(HttpConnection* connection);
   /// The first line of a request was read.
   void on_target(HttpConnection& connection, std::string_view target);
+  /// Of the first line of a request.
+  struct Line {
+    const char* method;
+    std::size_t target_size;  ///< Of the whole target, which on_target() may have seen cut off.
+  };
   /// A call of the library's handler; `size` is set to 0 as bytes are taken. False: close it.
-  bool on_call(HttpConnection& connection, const char* method, const char* bytes,
-               std::size_t* size);
+  bool on_call(HttpConnection& connection, const Line& line, const char* bytes, std::size_t* size);
   /// The request is over, with its answer or without.
   void on_completed(HttpConnection& connection);
 
@@ -103,7 +112,7 @@ class HttpCore {
  private:
   void set_phase(HttpConnection& connection, HttpConnection::Phase phase, Duration limit);
   void on_handshaken(HttpConnection& connection);
-  void on_head(HttpConnection& connection, const char* method);
+  void on_head(HttpConnection& connection, const Line& line);
   bool on_body(HttpConnection& connection, std::string_view bytes);
   void refuse(HttpConnection& connection, HttpAnswer refusal);
   void ask(HttpConnection& connection);
@@ -115,11 +124,13 @@ class HttpCore {
   void drop_untaken(std::uint64_t number);
   void reap();
   void expire(HttpConnection& connection, Instant now);
+  void expire_idle(HttpConnection& connection, Instant now);
   void expire_question(HttpConnection& connection);
   void look_at_reader(HttpConnection& connection, Instant now);
   void cut(HttpConnection& connection);
 
-  const HttpServerOptions options_;
+  HttpServerOptions options_;  ///< `browser` is guarded as what follows; the rest never changes.
+  TlsChoice tls_;
   const int wake_fd_;
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<HttpConnection*, std::unique_ptr<HttpConnection>> connections_;

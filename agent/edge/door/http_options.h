@@ -43,6 +43,7 @@ struct HttpLimits {
 struct HttpServerOptions {
   /// HTTPS here, with `tls`; port 0 = any free one.
   std::optional<gossip::Endpoint> endpoint{};
+  /// Both empty = not known yet: handshakes fail until HttpServer::set_tls().
   HttpTls tls{};
   /// Or plain HTTP on this listening unix socket, which start() closes or the server owns. The
   /// kernel's uid is the proof, so each connection counts as proven.

@@ -17,6 +17,8 @@ namespace {
 
 /// A larger body is copied in pieces of this size.
 constexpr std::size_t kWindowBytes = 64 * 1024;
+/// Of a stream, for as long as it is followed: a node has thousands of them.
+constexpr std::size_t kStreamWindowBytes = 4 * 1024;
 
 constexpr std::pair<std::string_view, std::string_view> kSecurityFields[] = {
     {"x-content-type-options", "nosniff"},
@@ -41,6 +43,7 @@ struct WindowedBody {
 struct StreamedBody {
   std::shared_ptr<HttpStream> stream;
   MHD_Connection* link;
+  std::atomic<std::uint64_t>* progress;
 };
 
 ssize_t read_window(void* from, std::uint64_t position, char* to, std::size_t size) {
@@ -57,7 +60,11 @@ ssize_t read_window(void* from, std::uint64_t position, char* to, std::size_t si
 
 ssize_t read_stream(void* from, std::uint64_t, char* to, std::size_t size) {
   const StreamedBody& body = *static_cast<StreamedBody*>(from);
-  return body.stream->read(body.link, to, size);
+  const std::ptrdiff_t count = body.stream->read(body.link, to, size);
+  if (count > 0) {
+    body.progress->fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
+  }
+  return count;
 }
 
 void drop_small_body(void* body) {
@@ -133,10 +140,10 @@ MHD_Response* make_response(HttpAnswer answer, std::atomic<std::uint64_t>& progr
 }
 
 MHD_Response* make_stream_response(HttpAnswer head, std::shared_ptr<HttpStream> stream,
-                                   MHD_Connection* link) {
+                                   MHD_Connection* link, std::atomic<std::uint64_t>& progress) {
   complete(head, any_number());
-  auto* body = new StreamedBody{std::move(stream), link};
-  MHD_Response* response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kWindowBytes,
+  auto* body = new StreamedBody{std::move(stream), link, &progress};
+  MHD_Response* response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kStreamWindowBytes,
                                                              read_stream, body, drop_streamed_body);
   add_fields(response, head);
   return response;

@@ -18,7 +18,7 @@ namespace muster::agent {
 MHD_Response* make_response(HttpAnswer answer, std::atomic<std::uint64_t>& progress);
 /// The same with the body from a stream, to `link`; the stream is gone when the response is.
 MHD_Response* make_stream_response(HttpAnswer head, std::shared_ptr<HttpStream> stream,
-                                   MHD_Connection* link);
+                                   MHD_Connection* link, std::atomic<std::uint64_t>& progress);
 
 /// Adds the security headers that the answer does not set itself, and up to half of its time, at
 /// least a second, to Retry-After: clients that were refused together do not come back together.

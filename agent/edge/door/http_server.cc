@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "agent/edge/door/http_core.h"
+#include "agent/edge/door/tls_choice.h"
 #include "gossip/edge/kernel_address.h"
 #include "gossip/edge/tcp_listener.h"
+#include "gossip/ssh/ssh_private_key.h"
 
 namespace muster::agent {
 namespace {
@@ -69,9 +71,16 @@ void* on_first_line(void* self, const char* target, MHD_Connection* link) {
   return nullptr;
 }
 
-MHD_Result on_request(void* self, MHD_Connection* link, const char*, const char* method,
-                      const char*, const char* bytes, std::size_t* size, void**) {
-  return core_of(self).on_call(connection_of(link), method, bytes, size) ? MHD_YES : MHD_NO;
+/// Of the target as it came. The library shows it up to its first zero byte; in its memory the path
+/// lies where the target began, and one blank behind the target the version.
+std::size_t target_size(const char* path, const char* version) {
+  return reinterpret_cast<std::uintptr_t>(version) - reinterpret_cast<std::uintptr_t>(path) - 1;
+}
+
+MHD_Result on_request(void* self, MHD_Connection* link, const char* path, const char* method,
+                      const char* version, const char* bytes, std::size_t* size, void**) {
+  const HttpCore::Line line{method, target_size(path, version)};
+  return core_of(self).on_call(connection_of(link), line, bytes, size) ? MHD_YES : MHD_NO;
 }
 
 void on_request_over(void* self, MHD_Connection* link, void**, MHD_RequestTerminationCode) {
@@ -83,14 +92,9 @@ std::intptr_t as_value(Function* function) {
   return reinterpret_cast<std::intptr_t>(function);
 }
 
-/// `text` is the options', which the core keeps.
-MHD_OptionItem text_option(MHD_OPTION option, const char* text) {
-  return {option, 0, const_cast<char*>(text)};
-}
-
 MHD_Daemon* start_library(HttpCore& core, int listening) {
   const HttpServerOptions& options = core.options();
-  const bool has_tls = options.endpoint.has_value();
+  const bool is_https = options.endpoint.has_value();
   const auto memory = static_cast<std::intptr_t>(options.limits.head_bytes * kHeadMemoryFactor);
   const auto most = static_cast<std::intptr_t>(options.limits.connections);
   std::vector<MHD_OptionItem> items = {
@@ -102,15 +106,14 @@ MHD_Daemon* start_library(HttpCore& core, int listening) {
       {MHD_OPTION_NOTIFY_COMPLETED, as_value(on_request_over), &core},
       {MHD_OPTION_URI_LOG_CALLBACK, as_value(on_first_line), &core},
   };
-  if (has_tls) {
-    items.push_back(text_option(MHD_OPTION_HTTPS_MEM_KEY, options.tls.key.c_str()));
-    items.push_back(text_option(MHD_OPTION_HTTPS_MEM_CERT, options.tls.certificates.c_str()));
-    items.push_back(text_option(MHD_OPTION_HTTPS_PRIORITIES, kTlsVersions));
+  if (is_https) {
+    items.push_back({MHD_OPTION_HTTPS_CERT_CALLBACK, 0, TlsChoice::callback()});
+    items.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)});
   }
   items.push_back({MHD_OPTION_END, 0, nullptr});
   unsigned int flags = static_cast<unsigned int>(MHD_USE_EPOLL_INTERNAL_THREAD) |
                        static_cast<unsigned int>(MHD_ALLOW_SUSPEND_RESUME);
-  if (has_tls) {
+  if (is_https) {
     flags |= static_cast<unsigned int>(MHD_USE_TLS);
   }
   return MHD_start_daemon(flags, 0, on_accepted, &core, on_request, &core, MHD_OPTION_ARRAY,
@@ -136,6 +139,10 @@ Error listen_refusal(const Error& error, const gossip::Endpoint& at) {
       return error;
   }
   return error;
+}
+
+bool has_tls(const HttpTls& tls) {
+  return !tls.key.empty() || !tls.certificates.empty();
 }
 
 /// Closes on destruction.
@@ -164,7 +171,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options)
   gossip::TcpListener listener;
   int listening = -1;
   if (options.endpoint.has_value()) {
-    if (const Status good = check_tls(options.tls); !good) {
+    if (const Status good = has_tls(options.tls) ? check_tls(options.tls) : ok(); !good) {
       return good.error();
     }
     if (const Status open = listener.open(*options.endpoint); !open) {
@@ -183,7 +190,15 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options)
   }
   std::unique_ptr<HttpServer> server(new HttpServer);
   server->endpoint_ = listener.endpoint();
+  HttpTls tls = std::exchange(options.tls, {});
+  std::vector<std::string> names = options.browser.names;
   server->core_ = std::make_unique<HttpCore>(std::move(options));
+  const Status taken = has_tls(tls) ? server->core_->set_tls(tls, std::move(names)) : ok();
+  gossip::wipe(tls.key);
+  if (!taken) {
+    close(listening);
+    return taken.error();
+  }
   // From here on the library owns `listening`. It needs a socket that does not block, and sees to
   // that itself.
   server->library_->daemon = start_library(*server->core_, listening);
@@ -223,6 +238,10 @@ void HttpServer::answer_stream(std::uint64_t number, HttpAnswer head,
 
 void HttpServer::proven(std::uint64_t number) {
   core_->proven(number);
+}
+
+Status HttpServer::set_tls(const HttpTls& tls, std::vector<std::string> names) {
+  return core_->set_tls(tls, std::move(names));
 }
 
 HttpStats HttpServer::stats() const {

@@ -86,6 +86,10 @@ class HttpServer {
   /// The client of this question, which has no answer yet, showed a valid proof: its connection
   /// no longer counts as unproven.
   void proven(std::uint64_t number);
+  /// Of a server of HTTPS: the handshakes that begin from now on show this certificate, and
+  /// browsers may ask by these names (BrowserRules::names). Connections go on with the one before.
+  /// kInvalid, kIo: as of start(); then nothing has changed.
+  Status set_tls(const HttpTls& tls, std::vector<std::string> names);
   HttpStats stats() const;
 
  private:

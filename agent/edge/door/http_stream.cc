@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace muster::agent {
+namespace {
+
+/// Memory that an empty buffer keeps.
+constexpr std::size_t kKeptMax = 4 * 1024;
+
+}  // namespace
 
 void HttpStream::resume_parked() {
   if (MHD_Connection* link = std::exchange(parked_, nullptr)) {
@@ -59,6 +65,9 @@ std::ptrdiff_t HttpStream::read(MHD_Connection* link, char* to, std::size_t size
   if (sent_ == buffer_.size() || sent_ >= kBufferMax / 2) {
     buffer_.erase(0, sent_);
     sent_ = 0;
+  }
+  if (buffer_.empty() && buffer_.capacity() > kKeptMax) {
+    std::string().swap(buffer_);
   }
   return static_cast<std::ptrdiff_t>(count);
 }

@@ -70,8 +70,10 @@ int fit(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key) {
 
 }  // namespace
 
-void TlsWatch::watch(void* session, int fd, std::function<void()> on_handshaken) {
+void TlsWatch::watch(void* session, int fd, const TlsChoice& choice,
+                     std::function<void()> on_handshaken) {
   fd_ = fd;
+  choice_ = &choice;
   on_handshaken_ = std::move(on_handshaken);
   const auto tls = static_cast<gnutls_session_t>(session);
   // GnuTLS writes to a descriptor and reads through us.
@@ -104,6 +106,13 @@ void TlsWatch::finished() {
   if (on_handshaken_) {
     std::exchange(on_handshaken_, nullptr)();
   }
+}
+
+const TlsPair* TlsWatch::pair() {
+  if (pair_ == nullptr) {
+    pair_ = choice_->now();
+  }
+  return pair_.get();
 }
 
 void TlsWatch::answer_plain_http() const {

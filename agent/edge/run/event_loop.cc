@@ -16,6 +16,7 @@
 #include "agent/edge/grant/supervise_protocol.h"
 #include "agent/edge/supervisor/output_file.h"
 #include "agent/front/audit_model.h"
+#include "agent/node/node_metrics.h"
 #include "gossip/edge/boot_clock.h"
 
 namespace muster::agent {
@@ -55,7 +56,12 @@ std::vector<std::string> hosts_of(const Launch& launch, const crdt::AddressBook&
 }  // namespace
 
 EventLoop::EventLoop(LoopParts parts)
-    : parts_(std::move(parts)), logins_(*parts_.login_names, geteuid()) {}
+    : parts_(std::move(parts)), logins_(*parts_.login_names, geteuid()), metrics_(unix_now_ms()) {
+  if (parts_.web != nullptr) {
+    parts_.web->tell_metrics(
+        [this] { return metrics_.text(boot_now(), [this] { return metrics(); }); });
+  }
+}
 
 EventLoop::End EventLoop::run() {
   started_ = boot_now();
@@ -152,7 +158,9 @@ void EventLoop::on_stop_signal() {
 
 /// After a freeze the node must know of it before anything is judged.
 void EventLoop::notice_pause(Instant before, Duration meant) {
-  const Duration took = boot_now() - before;
+  const Instant now = boot_now();
+  const Duration took = now - before;
+  metrics_.waited(before, meant, now);
   if (took > meant + kPauseNoticed) {
     was_paused_ = true;
     step(Paused{took - meant});
@@ -218,6 +226,9 @@ void EventLoop::keep_in_order() {
   }
   if (parts_.web_parts != nullptr) {
     parts_.web_parts->turn(boot_now(), *parts_.web);
+    if (auto wish = parts_.web_parts->wish(boot_now(), parts_.node->authority().number())) {
+      step(CertificateWanted{*std::move(wish)});
+    }
   }
   if (const std::uint64_t renewed = parts_.transport->stats().cli_renewed;
       std::exchange(told_renewed_, renewed) != renewed) {
@@ -396,6 +407,9 @@ void EventLoop::drain() {
   for (const Event& event : output.events) {
     log_event(event);
   }
+  if (output.certificate.has_value() && parts_.web_parts != nullptr) {
+    parts_.web_parts->take(*output.certificate);
+  }
   if (output.raise_to.has_value()) {
     raise_to_ = *output.raise_to;
     end_ = End::kRestart;
@@ -448,6 +462,19 @@ void EventLoop::read_output(const ReadOutput& read) {
       agent::read_output(directory, read.query, parts_.supervisors->pid_of(token).has_value(),
                          static_cast<std::uint64_t>(unix_now_ms())),
       parts_.supervisors->why_no_output(token), KeptGrants::owner_of(directory)});
+}
+
+/// Families of the node, the fleet if it leads, the edge and the door.
+std::vector<MetricFamily> EventLoop::metrics() const {
+  std::vector<MetricFamily> all = metrics_of(parts_.node->view(boot_now()), parts_.node->notes());
+  EdgeMetrics edge = metrics_.edge();
+  edge.disk = {parts_.facts->space().size_bytes, parts_.facts->space().free_bytes,
+               parts_.storage->stats().syncs};
+  edge.links = link_metrics(parts_.transport->stats(), logins_.dropped());
+  for (std::vector<MetricFamily> more : {edge_families(edge), door_families(parts_.web->stats())}) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 void EventLoop::read_stats(const ReadStats& read) {

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/edge/host/login_names.h"
 #include "agent/edge/run/audit_thread.h"
+#include "agent/edge/run/door_metrics.h"
 #include "agent/edge/run/grant_hooks.h"
 #include "agent/edge/run/host_facts.h"
 #include "agent/edge/run/host_hardware.h"
@@ -55,6 +57,8 @@ class EventLoop {
   };
 
   explicit EventLoop(LoopParts parts);
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
   End run();
   Generation raise_to() const { return raise_to_; }
   const std::string& why_refused() const { return why_refused_; }
@@ -71,6 +75,7 @@ class EventLoop {
   void carry(gossip::TransportOutput& output);
   void read_output(const ReadOutput& read);
   void read_stats(const ReadStats& read);
+  std::vector<MetricFamily> metrics() const;
   void command(const SupervisorCommand& command);
   void notice_pause(Instant before, Duration meant);
   void look_at_wall_clock();
@@ -84,6 +89,7 @@ class EventLoop {
   LoopParts parts_;
   LoginQueue logins_;
   LoopAccount account_;
+  DoorMetrics metrics_;
   Instant started_;
   std::optional<End> end_;
   bool was_paused_ = false;

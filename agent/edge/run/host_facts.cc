@@ -58,7 +58,7 @@ std::vector<health::HostFact> HostFacts::look(Instant now, const std::set<std::u
   }
   look_at_ = now + kLookEvery;
   ++looks_;
-  tell(HostCause::kDiskReadOnly, text_of_disk(), facts);
+  tell(HostCause::kDiskReadOnly, look_at_disk(), facts);
   std::string stuck = text_of_stuck(pids);
   if (looks_ >= kLooks) {  // Until then the word of an earlier life of the agent stands.
     tell(HostCause::kStuckProcesses, std::move(stuck), facts);
@@ -74,9 +74,15 @@ void HostFacts::tell(HostCause cause, std::string why, std::vector<health::HostF
   }
 }
 
-std::string HostFacts::text_of_disk() const {
+/// The reason why it is no good; "" = it is good.
+std::string HostFacts::look_at_disk() {
   struct statvfs about {};
-  const bool is_read_only = statvfs(data_.c_str(), &about) == 0 && (about.f_flag & ST_RDONLY) != 0;
+  if (statvfs(data_.c_str(), &about) != 0) {
+    space_ = {};
+    return "";
+  }
+  space_ = {about.f_blocks * about.f_frsize, about.f_bavail * about.f_frsize};
+  const bool is_read_only = (about.f_flag & ST_RDONLY) != 0;
   return is_read_only ? "the file system of " + data_ + " is read-only" : "";
 }
 

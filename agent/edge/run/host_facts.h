@@ -19,6 +19,12 @@
 
 namespace muster::agent {
 
+/// Of a file system.
+struct DiskSpace {
+  std::uint64_t size_bytes = 0;  ///< 0 = not known.
+  std::uint64_t free_bytes = 0;  ///< That the agent may use.
+};
+
 class HostFacts {
  public:
   static constexpr Duration kLookEvery = std::chrono::seconds(10);
@@ -32,6 +38,8 @@ class HostFacts {
   Instant next_deadline() const { return look_at_; }
   /// Looks, if that is due: at `pids`, and at the disk. The facts that are news.
   std::vector<health::HostFact> look(Instant now, const std::set<std::uint32_t>& pids);
+  /// Of the data directory, as of the last look.
+  const DiskSpace& space() const { return space_; }
 
  private:
   struct Process {
@@ -40,12 +48,13 @@ class HostFacts {
     std::string program;
   };
 
-  std::string text_of_disk() const;
+  std::string look_at_disk();
   std::string text_of_stuck(const std::set<std::uint32_t>& pids);
   void tell(HostCause cause, std::string why, std::vector<health::HostFact>& facts);
 
   std::string data_;
   std::string proc_;
+  DiskSpace space_;
   Instant look_at_ = kLongAgo;
   std::uint32_t looks_ = 0;
   std::map<std::uint32_t, Process> hanging_;

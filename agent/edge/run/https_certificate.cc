@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -15,51 +17,40 @@ namespace muster::agent {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0700;
-constexpr char kAuthorityFile[] = "authority.pem";
 constexpr char kRootFile[] = "root.pem";
 constexpr char kHostFile[] = "host.pem";
 constexpr char kHarm[] = "anyone who read it can pass for this host";
-/// A root ends no sooner than the certificates that it signs; clients have time to take the next.
-constexpr std::int64_t kAuthorityRestS = 180 * kDayS;
+/// The line is "muster-https AUTHORITY NAMES", in front of the first PEM text.
+constexpr std::string_view kLineBegin = "muster-https ";
+constexpr std::string_view kCertificateBegin = "-----BEGIN CERTIFICATE-----";
 
-bool is_there(const std::string& path) {
-  struct stat facts {};
-  return lstat(path.c_str(), &facts) == 0 || errno != ENOENT;
-}
-
-/// The key stands before the certificates.
-HttpTls tls_in(const std::string& text) {
-  const std::size_t split = text.find("-----BEGIN CERTIFICATE-----");
-  if (split == std::string::npos) {
-    return {text, ""};
+/// In one form; no name has a blank in it.
+std::string text_of(const HostNames& names) {
+  std::string text;
+  for (const auto* list : {&names.dns, &names.addresses}) {
+    for (const std::string& name : *list) {
+      text += (text.empty() ? "" : ",") + name;
+    }
   }
-  return {text.substr(0, split), text.substr(split)};
+  return text;
 }
 
-Status write_tls(const std::string& path, const HttpTls& tls) {
-  std::string text = tls.key + (tls.key.ends_with('\n') ? "" : "\n") + tls.certificates;
-  const Status written = gossip::write_secret(path, text);
-  gossip::wipe(text);
-  return written;
-}
-
-Result<HttpTls> read_tls(const std::string& path) {
-  Result<std::string> text = gossip::read_secret(path, kPemBytesMax, kHarm);
-  if (!text) {
-    return text.error();
-  }
-  HttpTls tls = tls_in(*text);
-  gossip::wipe(*text);
-  return tls;
+/// Takes the first line off.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
 }
 
 }  // namespace
 
 HttpsCertificate::~HttpsCertificate() {
   gossip::wipe(own_.key);
+  gossip::wipe(next_key_);
 }
 
-Result<HttpsCertificate> HttpsCertificate::open(Options options, std::int64_t now_unix_s) {
+Result<HttpsCertificate> HttpsCertificate::open(Options options) {
   HttpsCertificate made(std::move(options));
   if (const TlsPaths& site = made.options_.site; !site.certificates.empty()) {
     Result<TlsFiles> files = TlsFiles::open(site);
@@ -70,9 +61,12 @@ Result<HttpsCertificate> HttpsCertificate::open(Options options, std::int64_t no
     return made;
   }
   made.options_.names = normalized(std::move(made.options_.names));
-  if (const Status loaded = made.load_own(now_unix_s); !loaded) {
-    return loaded.error();
+  const std::string& directory = made.options_.directory;
+  if (mkdir(directory.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
+    return Error{ErrorCode::kIo,
+                 "cannot make " + directory + " for HTTPS: " + std::strerror(errno)};
   }
+  made.take_kept();
   return made;
 }
 
@@ -80,19 +74,56 @@ std::string HttpsCertificate::root_path() const {
   return site_.has_value() ? "" : path_of(kRootFile);
 }
 
-std::optional<TlsChange> HttpsCertificate::look(std::int64_t now_unix_s) {
-  if (site_.has_value()) {
-    return site_->look();
+std::optional<TlsChange> HttpsCertificate::look() {
+  return site_.has_value() ? site_->look() : std::nullopt;
+}
+
+Result<std::optional<CertifyArgs>> HttpsCertificate::wish(std::int64_t now_unix_s,
+                                                          std::uint64_t authority) {
+  // The voter that signed may know of a later authority than this host does yet.
+  const bool is_wanted = origin_.authority >= authority && origin_.asked == text_of(options_.names);
+  const bool is_good =
+      site_.has_value() || (has_any() && is_wanted && !is_due(facts_, facts_.names, now_unix_s));
+  if (is_good) {
+    return std::optional<CertifyArgs>();
   }
-  if (!is_due(facts_, options_.names, now_unix_s)) {
+  if (next_key_.empty()) {
+    Result<std::string> key = make_host_key();
+    if (!key) {
+      return key.error();
+    }
+    next_key_ = *std::move(key);
+  }
+  Result<std::string> public_key = public_key_of(next_key_);
+  if (!public_key) {
+    return public_key.error();
+  }
+  return std::optional(
+      CertifyArgs{*std::move(public_key), options_.names.dns, options_.names.addresses});
+}
+
+std::optional<TlsChange> HttpsCertificate::take(const CertifiedInfo& certified) {
+  if (site_.has_value() || next_key_.empty()) {
     return std::nullopt;
   }
-  if (const Status loaded = load_own(now_unix_s); !loaded) {
-    if (std::exchange(told_, loaded.error().text) == loaded.error().text) {
-      return std::nullopt;
-    }
-    return TlsChange{false, {Severity::kWarn, "https_certificate_refused", {{"reason", told_}}}};
+  HttpTls tls{next_key_, certified.certificates};
+  Result<CertificateFacts> facts = facts_of(tls.certificates);
+  const Origin origin{certified.authority, text_of(options_.names)};
+  Status good = facts ? check_tls(tls) : Status(facts.error());
+  if (good) {
+    good = keep(certified, tls, origin);
   }
+  if (!good) {
+    gossip::wipe(tls.key);
+    return refuse(good.error().text);
+  }
+  gossip::wipe(own_.key);
+  own_ = std::move(tls);
+  facts_ = *std::move(facts);
+  origin_ = origin;
+  root_ = certified.root;
+  gossip::wipe(next_key_);
+  next_key_.clear();
   told_.clear();
   return TlsChange{
       true,
@@ -101,85 +132,53 @@ std::optional<TlsChange> HttpsCertificate::look(std::int64_t now_unix_s) {
        {{"fingerprint", facts_.fingerprint}, {"until", date_text(facts_.not_after_unix_s)}}}};
 }
 
-Status HttpsCertificate::load_own(std::int64_t now_unix_s) {
-  if (mkdir(options_.directory.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
-    return Error{ErrorCode::kIo,
-                 "cannot make " + options_.directory + " for HTTPS: " + std::strerror(errno)};
+std::optional<TlsChange> HttpsCertificate::refuse(const std::string& why) {
+  if (std::exchange(told_, why) == why) {
+    return std::nullopt;
   }
-  bool is_new = false;
-  Result<HttpTls> root = authority(now_unix_s, is_new);
-  if (!root) {
-    return root.error();
+  return TlsChange{false, {Severity::kWarn, "https_certificate_refused", {{"reason", why}}}};
+}
+
+void HttpsCertificate::take_kept() {
+  Result<std::string> kept = gossip::read_secret(path_of(kHostFile), kPemBytesMax, kHarm);
+  if (!kept) {
+    return;
   }
-  if (!is_new && take_kept(now_unix_s)) {
-    gossip::wipe(root->key);
-    return ok();
+  std::string_view text = *kept;
+  Origin origin;
+  if (text.starts_with(kLineBegin)) {
+    std::string_view line = take_line(text);
+    line.remove_prefix(kLineBegin.size());
+    const char* const end = line.data() + line.size();
+    const char* const rest = std::from_chars(line.data(), end, origin.authority).ptr;
+    origin.asked = rest == end ? "" : std::string(rest + 1, end);
   }
-  Result<HttpTls> host = make_host_certificate(*root, options_.names, now_unix_s);
-  gossip::wipe(root->key);
-  if (!host) {
-    return host.error();
-  }
-  Result<CertificateFacts> facts = facts_of(host->certificates);
-  if (!facts) {
-    return facts.error();
-  }
-  const Status written = write_tls(path_of(kHostFile), *host);
-  if (written) {
-    std::swap(own_, *host);
+  const std::size_t split = std::min(text.find(kCertificateBegin), text.size());
+  HttpTls tls{std::string(text.substr(0, split)), std::string(text.substr(split))};
+  gossip::wipe(*kept);
+  Result<CertificateFacts> facts = facts_of(tls.certificates);
+  if (facts && check_tls(tls).has_value()) {
+    std::swap(own_, tls);
     facts_ = *std::move(facts);
+    origin_ = origin;
+    Result<std::string> root = gossip::read_secret(path_of(kRootFile), kPemBytesMax, kHarm);
+    root_ = root ? *std::move(root) : "";
   }
-  gossip::wipe(host->key);
+  gossip::wipe(tls.key);
+}
+
+/// The root is there before a certificate that needs it.
+Status HttpsCertificate::keep(const CertifiedInfo& certified, const HttpTls& tls,
+                              const Origin& origin) const {
+  if (const Status written = gossip::write_secret(path_of(kRootFile), certified.root); !written) {
+    return written;
+  }
+  std::string text = std::string(kLineBegin) + std::to_string(origin.authority) + " " +
+                     origin.asked + "\n" + tls.key + (tls.key.ends_with('\n') ? "" : "\n") +
+                     tls.certificates;
+  const Status written = gossip::write_secret(path_of(kHostFile), text);
+  gossip::wipe(text);
   return written;
-}
-
-Result<HttpTls> HttpsCertificate::authority(std::int64_t now_unix_s, bool& is_new) const {
-  const std::string path = path_of(kAuthorityFile);
-  Result<HttpTls> root = HttpTls();
-  is_new = !is_there(path);
-  if (!is_new) {
-    root = read_tls(path);
-    const Result<CertificateFacts> facts =
-        root ? facts_of(root->certificates) : Result<CertificateFacts>(root.error());
-    const Status good = facts ? check_tls(*root) : Status(facts.error());
-    if (!good) {
-      return Error{good.error().code, good.error().text + " (" + path +
-                                          "; if it is lost, remove it: the agent makes another "
-                                          "one, which clients have to trust again)"};
-    }
-    is_new = facts->not_after_unix_s - now_unix_s < kAuthorityRestS;
-  }
-  if (is_new) {
-    gossip::wipe(root->key);
-    root = make_authority(options_.authority, now_unix_s);
-    if (const Status written = root ? write_tls(path, *root) : Status(root.error()); !written) {
-      return written.error();
-    }
-  }
-  if (is_new || !is_there(path_of(kRootFile))) {
-    if (const Status written = gossip::write_secret(path_of(kRootFile), root->certificates);
-        !written) {
-      return written.error();
-    }
-  }
-  return root;
-}
-
-bool HttpsCertificate::take_kept(std::int64_t now_unix_s) {
-  const std::string path = path_of(kHostFile);
-  Result<HttpTls> kept = is_there(path) ? read_tls(path) : Result<HttpTls>(HttpTls());
-  if (!kept || kept->certificates.empty()) {
-    return false;
-  }
-  Result<CertificateFacts> facts = facts_of(kept->certificates);
-  const bool is_good =
-      facts && check_tls(*kept).has_value() && !is_due(*facts, options_.names, now_unix_s);
-  if (is_good) {
-    std::swap(own_, *kept);
-    facts_ = *std::move(facts);
-  }
-  gossip::wipe(kept->key);
-  return is_good;
 }
 
 }  // namespace muster::agent

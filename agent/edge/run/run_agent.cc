@@ -25,6 +25,7 @@
 #include "agent/edge/own_path.h"
 #include "agent/edge/ranks/supervise.h"
 #include "agent/edge/run/agent_sockets.h"
+#include "agent/edge/run/derived_signer.h"
 #include "agent/edge/run/event_loop.h"
 #include "agent/edge/run/host_hardware.h"
 #include "agent/edge/run/host_room.h"
@@ -218,6 +219,7 @@ Credentials credentials_of(const HostKey& key, const MembershipRecord& membershi
     own.authority_signer = std::make_shared<HostKey>(HostKey::from_seed(membership.authority_seed));
   }
   own.verifier = std::make_shared<HostKeyVerifier>();
+  own.http_signer = std::make_shared<DerivedSigner>(own_domain());
   own.authority_links = membership.authority_links;
   own.founders = membership.founders;
   own.founding_ticket = membership.founding_ticket;
@@ -324,19 +326,48 @@ std::unique_ptr<GrantHooks> hooks_of(const RunOptions& options) {
   return std::make_unique<GrantHooks>(options.hardware.hooks, data + "/epilogs");
 }
 
+/// The key of this host, which is durable.
+Result<HostKey> key_in(DataDirectory& data) {
+  Result<HostKey> key = HostKey::load_or_make(data.recovered().id);
+  if (key) {
+    if (const Status done = data.commit_id(key->writes()); !done) {
+      return done.error();
+    }
+  }
+  return key;
+}
+
+void add_contacts(const MembershipRecord& membership, std::vector<gossip::Endpoint>& seeds) {
+  for (const Contact& contact : membership.contacts) {
+    if (const auto at = gossip::Endpoint::parse(contact.address, kControlPort)) {
+      seeds.push_back(*at);
+    }
+  }
+}
+
+/// Before the Node is made: the row of the host tells where HTTPS is.
+Status open_door(WebParts& web, LoopParts& parts, NodeAddresses& addresses) {
+  auto door = web.open(Rng(random_number()));
+  if (!door) {
+    return door.error();
+  }
+  parts.web = *std::move(door);
+  parts.web_parts = &web;
+  addresses.https = https_place(web.https(), addresses.control);
+  return ok();
+}
+
 /// One life of the agent: a new generation, a new node. nullopt if asked to end before it began.
 Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generation at_least,
-                                            int stop_fd, Upkeep& upkeep, HostHardware& hardware) {
+                                            int stop_fd, Upkeep& upkeep, HostHardware& hardware,
+                                            WebParts& web) {
   Result<DataDirectory> data = DataDirectory::open(options.data_dir);
   if (!data) {
     return data.error();
   }
-  Result<HostKey> key = HostKey::load_or_make(data->recovered().id);
+  Result<HostKey> key = key_in(*data);
   if (!key) {
     return key.error();
-  }
-  if (const Status done = data->commit_id(key->writes()); !done) {
-    return done.error();
   }
   if (const Status done =
           data->settle(key->host_id(), SeatId(random_number() | 1U), options.is_moved);
@@ -361,11 +392,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   if (const Status done = data->commit_id(start.writes); !done) {
     return done.error();
   }
-  for (const Contact& contact : (*membership)->contacts) {
-    if (const auto at = gossip::Endpoint::parse(contact.address, kControlPort)) {
-      seeds->push_back(*at);
-    }
-  }
+  add_contacts(**membership, *seeds);
   auto transport = open_transport(options, **membership,
                                   link_of(**membership, data->recovered().id), upkeep.logins());
   if (!transport) {
@@ -379,6 +406,7 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   node.clients.output = upkeep.output_rule();
   node.self = key->host_id();
   node.credentials = credentials_of(*key, **membership);
+  node.http_root = web.http_root();
   node.start = start.start;
   node.addresses.seeds = *seeds;
   node.hardware.capacity = std::move(offer->capacity);
@@ -392,6 +420,9 @@ Result<std::optional<LoopParts>> make_parts(const RunOptions& options, Generatio
   parts.row_check = std::make_unique<RowCheckThread>(
       authority_in(recovered.id, node.self, node.credentials).authority,
       std::make_unique<HostKeyVerifier>());
+  if (const Status opened = open_door(web, parts, node.addresses); !opened) {
+    return opened.error();
+  }
   parts.node = std::make_unique<Node>(std::move(node), recovered, Rng(random_number()), boot_now());
   return std::optional(std::move(parts));
 }
@@ -450,16 +481,6 @@ HostHardware hardware_of(const RunOptions& options) {
   const ProbedHost probed = probe_host(options);
   return {options.gpus, traits_of(options, probed.abilities), "/proc/self/exe",
           room_host(probed, options, socket_path(options)), options.hardware};
-}
-
-Status open_door(WebParts& web, LoopParts& parts) {
-  auto door = web.open(Rng(random_number()));
-  if (!door) {
-    return door.error();
-  }
-  parts.web = *std::move(door);
-  parts.web_parts = &web;
-  return ok();
 }
 
 /// nullopt: the agent begins another life.
@@ -527,7 +548,7 @@ int run_agent(const RunOptions& options) {
   }
   while (true) {
     Result<std::optional<LoopParts>> parts =
-        make_parts(options, at_least, stop_fd, upkeep, hardware);
+        make_parts(options, at_least, stop_fd, upkeep, hardware, web);
     if (!parts) {
       return fail(parts.error());
     }
@@ -539,9 +560,6 @@ int run_agent(const RunOptions& options) {
     (*parts)->hardware = &hardware;
     (*parts)->login_names = &names;
     (*parts)->audit = audit.has_value() ? &*audit : nullptr;
-    if (const Status opened = open_door(web, **parts); !opened) {
-      return fail(opened.error());
-    }
     EventLoop loop(*std::move(parts).value());
     if (const auto code = exit_code(options, loop.run(), loop)) {
       return *code;

@@ -1,12 +1,14 @@
 #include "agent/edge/run/web_door.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "agent/api/rest/http_text.h"
 #include "agent/api/rest/problem.h"
+#include "agent/api/rest/proof.h"
+#include "agent/api/verbs.h"
 #include "agent/edge/door/page_files.h"
 #include "gossip/base/version.h"
 #include "gossip/wire/message.h"
@@ -41,6 +43,11 @@ HttpAnswer unproven(std::string text) {
   return problem(401, ResponseStatus::kDenied, std::move(text));
 }
 
+bool changes(Verb verb) {
+  const VerbRow* row = find_verb(verb);
+  return row != nullptr && row->effect != Effect::kReads;
+}
+
 Response unanswered() {
   Response response;
   response.status = ResponseStatus::kUnknown;
@@ -51,7 +58,7 @@ Response unanswered() {
 }  // namespace
 
 WebDoor::WebDoor(std::vector<std::unique_ptr<HttpServer>> servers, RestChance chance, Rng rng)
-    : servers_(std::move(servers)), chance_(std::move(chance)), rng_(rng) {}
+    : servers_(std::move(servers)), chance_(std::move(chance)), rng_(rng), desk_(rng_.fork()) {}
 
 HttpServer& WebDoor::add(std::unique_ptr<HttpServer> server) {
   servers_.push_back(std::move(server));
@@ -60,6 +67,8 @@ HttpServer& WebDoor::add(std::unique_ptr<HttpServer> server) {
 
 void WebDoor::close(const HttpServer& server) {
   std::erase_if(calls_, [&server](const auto& each) { return each.second.server == &server; });
+  desk_.close(server);
+  waiting_.forget(server);
   std::erase_if(servers_, [&server](const auto& each) { return each.get() == &server; });
 }
 
@@ -71,11 +80,19 @@ std::vector<int> WebDoor::fds() const {
   return fds;
 }
 
+std::vector<DoorStats> WebDoor::stats() const {
+  std::vector<DoorStats> all;
+  for (const auto& server : servers_) {
+    all.push_back({!server->endpoint().is_none(), server->stats()});
+  }
+  return all;
+}
+
 Instant WebDoor::next_deadline() const {
-  if (!said_.empty()) {
+  if (!said_.empty() || !waiting_.is_empty()) {
     return Instant();
   }
-  Instant next = kNever;
+  Instant next = desk_.next_deadline();
   for (const auto& [route, call] : calls_) {
     next = std::min(next, call.deadline);
   }
@@ -85,14 +102,33 @@ Instant WebDoor::next_deadline() const {
 std::vector<gossip::TransportInput> WebDoor::take(Instant now) {
   for (const auto& server : servers_) {
     for (HttpQuestion& question : server->take()) {
-      begin(*server, std::move(question), now);
+      waiting_.push({server.get(), std::move(question), now});
     }
   }
+  for (int begun = 0; begun < kBeginsATurn && !waiting_.is_empty();) {
+    QuestionQueue::Waiting next = *waiting_.pop();
+    if (now - next.taken_at >= kPatience) {
+      next.server->answer(
+          next.question.number,
+          problem(503, ResponseStatus::kNoQuorum,
+                  "this host has too many requests, and did nothing about this one: "
+                  "repeat it"));
+      continue;
+    }
+    begin(*next.server, std::move(next.question), now);
+    ++begun;
+  }
   expire(now);
+  std::vector<gossip::TransportInput> asked = desk_.take(now);
+  std::move(asked.begin(), asked.end(), std::back_inserter(said_));
   return std::exchange(said_, {});
 }
 
 void WebDoor::hear(Instant now, const gossip::Reply& reply) {
+  if (FollowDesk::owns(reply.route)) {
+    desk_.hear(now, reply);
+    return;
+  }
   const auto at = calls_.find(reply.route.value());
   const Result<gossip::Message> message = gossip::decode(reply.bytes);
   if (at == calls_.end() || !message || message->envelope().nonce != at->second.nonce ||
@@ -109,19 +145,25 @@ void WebDoor::begin(HttpServer& server, HttpQuestion question, Instant now) {
     server.answer(question.number, *std::move(page));
     return;
   }
-  Result<std::optional<std::string>> line = bearer_line(question.request.fields);
-  if (!line) {
-    server.answer(question.number, unproven(line.error().text));
+  const bool is_login = question.peer.uid.has_value();
+  std::variant<HttpAnswer, Proof> read = read_proof(question.request, !is_login);
+  if (auto* answer = std::get_if<HttpAnswer>(&read)) {
+    server.answer(question.number, std::move(*answer));
     return;
   }
-  const bool is_login = question.peer.uid.has_value();
-  if (!is_login && !line->has_value() && question.request.path != kHealthPath) {
+  const Proof& proof = std::get<Proof>(read);
+  if (!is_login && proof.line.empty() && question.request.path != kHealthPath) {
     server.answer(question.number,
                   unproven("show an access token: `Authorization: Bearer LINE`, with the line that "
                            "`muster token create` printed"));
     return;
   }
-  auto begun = RestCall::begin(question.request, line->value_or(""), chance_);
+  if (asks_to_follow(question.request)) {
+    desk_.begin(now, server, question, FollowProof{proof.line, question.peer.uid});
+    return;
+  }
+  auto begun = RestCall::begin(
+      proof.is_login ? whoami_question(question.request) : question.request, proof.line, chance_);
   if (auto* answer = std::get_if<HttpAnswer>(&begun)) {
     server.answer(question.number, std::move(*answer));
     return;
@@ -131,15 +173,28 @@ void WebDoor::begin(HttpServer& server, HttpQuestion question, Instant now) {
   sender.uid = question.peer.uid.value_or(0);
   const std::uint64_t route = next_route_++;
   Call call{&server, question.number, std::move(sender), std::get<RestCall>(std::move(begun))};
+  call.end_by = now + kPatience;
+  call.login_line = proof.is_login ? proof.line : "";
   ask(now, route, calls_.emplace(route, std::move(call)).first->second);
 }
 
 void WebDoor::ask(Instant now, std::uint64_t route, Call& call) {
+  const bool is_order = changes(call.call.question().verb);
+  if (now + (is_order ? kOrderTime : Duration(0)) >= call.end_by) {
+    call.server->answer(call.question,
+                        is_order ? problem(503, ResponseStatus::kNoQuorum,
+                                           "the node took too long, and the order was not given: "
+                                           "repeat it")
+                                 : problem_of(unanswered()));
+    calls_.erase(route);
+    return;
+  }
   gossip::Envelope envelope;
   envelope.version = kProtocolVersion;
   envelope.type = gossip::MessageType::kRequest;
   envelope.nonce = call.nonce = Nonce(1 + rng_.below(UINT64_MAX));
-  call.deadline = now + (call.call.is_addition() ? kPatienceOfAddition : kPatience);
+  call.deadline =
+      call.call.is_addition() ? std::min(now + kPatienceOfAddition, call.end_by) : call.end_by;
   gossip::Received received;
   received.route = gossip::Route(route);
   received.bytes = gossip::encode(envelope, encode(call.call.question()));
@@ -161,7 +216,9 @@ void WebDoor::go_on(Instant now, Calls::iterator at, const Response& response) {
     call.server->proven(call.question);
   }
   if (std::optional<HttpAnswer> answer = call.call.on_answer(response)) {
-    call.server->answer(call.question, *std::move(answer));
+    call.server->answer(call.question, call.login_line.empty()
+                                           ? *std::move(answer)
+                                           : login_answer(*std::move(answer), call.login_line));
     calls_.erase(at);
   } else {
     ask(now, at->first, call);

@@ -9,13 +9,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/api/rest/call.h"
 #include "agent/edge/door/http_server.h"
+#include "agent/edge/run/follow_desk.h"
+#include "agent/edge/run/question_queue.h"
 #include "gossip/base/ids.h"
 #include "gossip/base/rng.h"
 #include "gossip/base/time.h"
@@ -23,14 +28,24 @@
 
 namespace muster::agent {
 
+struct DoorStats {
+  bool is_https = false;  ///< Else it is the unix socket.
+  HttpStats stats{};
+};
+
 class WebDoor {
  public:
   /// The routes of its clients; those of the transport are lower.
   static constexpr std::uint64_t kFirstRoute = std::uint64_t{1} << 63;
   static bool owns(gossip::Route route) { return route.value() >= kFirstRoute; }
-  /// For the answer to one question. Longer than a Node takes (ClientDesk::kForwardTimeout), and
-  /// shorter than HttpDeadlines::question, so that the client hears a reason.
+  /// For all questions of a call, and for its turn before that. Longer than a Node takes for one
+  /// (ClientDesk::kForwardTimeout), and shorter than HttpDeadlines::question, so that the client
+  /// hears a reason.
   static constexpr Duration kPatience = std::chrono::seconds(8);
+  /// New questions in one turn of the loop: probes do not wait behind the lists of many clients.
+  static constexpr int kBeginsATurn = 4;
+  /// With less time left a call gives no order: its client would not hear what became of it.
+  static constexpr Duration kOrderTime = std::chrono::seconds(2);
   /// For a question without which the call has an answer, too.
   static constexpr Duration kPatienceOfAddition = std::chrono::seconds(1);
 
@@ -45,6 +60,10 @@ class WebDoor {
   std::vector<int> fds() const;
   /// The caller calls take() then.
   Instant next_deadline() const;
+  /// Makes the text of /metrics. To be told before the first take().
+  void tell_metrics(std::function<std::string()> text) { chance_.metrics = std::move(text); }
+  /// Of each server.
+  std::vector<DoorStats> stats() const;
   /// The messages that the Node hears now.
   std::vector<gossip::TransportInput> take(Instant now);
   /// The Node answered. Precondition: owns(reply.route).
@@ -57,8 +76,10 @@ class WebDoor {
     gossip::Sender sender{};
     RestCall call;
     Nonce nonce{};
-    Instant deadline{};
+    Instant deadline{};  ///< Of its question.
+    Instant end_by{};
     bool is_proven = false;
+    std::string login_line{};  ///< Of /v1/login: goes into the cookie.
   };
   using Calls = std::map<std::uint64_t, Call>;
 
@@ -70,9 +91,11 @@ class WebDoor {
   std::vector<std::unique_ptr<HttpServer>> servers_;
   RestChance chance_;
   Rng rng_;
-  Calls calls_;  ///< By route.
+  QuestionQueue waiting_;  ///< For begin().
+  Calls calls_;            ///< By route.
   std::uint64_t next_route_ = kFirstRoute;
   std::vector<gossip::TransportInput> said_;  ///< For the next take().
+  FollowDesk desk_;  ///< The clients that follow; their streams go before the servers.
 };
 
 }  // namespace muster::agent

@@ -57,6 +57,13 @@ Event door_event(const char* name, const std::string& at) {
 
 }  // namespace
 
+std::string own_domain() {
+  const std::string name = kernel_host_name();
+  const std::size_t dot = name.find('.');
+  const HostNames domain = normalized({{dot == std::string::npos ? "" : name.substr(dot + 1)}, {}});
+  return domain.dns.empty() ? "" : domain.dns.front();
+}
+
 HostNames web_names(const RunOptions& options, const std::string& host_name) {
   HostNames names{{"localhost"}, {"127.0.0.1", "::1"}};
   for (const std::string& name :
@@ -92,6 +99,16 @@ std::vector<std::string> browser_names(const HostNames& own, const HostNames& ce
   return names;
 }
 
+gossip::Endpoint https_place(const gossip::Endpoint& listens, const gossip::Endpoint& control) {
+  const bool is_everywhere = is_any(listens);
+  const bool is_alone = is_everywhere ? listens.is_ipv4() && !control.is_ipv4()
+                                      : listens.is_loopback() && !control.is_loopback();
+  if (listens.is_none() || is_alone) {
+    return {};
+  }
+  return {is_everywhere ? control.ip : listens.ip, listens.port};
+}
+
 WebParts::WebParts(const RunOptions& options, std::string runtime, std::optional<gid_t> group)
     : options_(options), runtime_(std::move(runtime)), group_(group) {}
 
@@ -113,9 +130,8 @@ Status WebParts::load_certificate() {
   HttpsCertificate::Options own;
   own.site = {options_.web.certificate, options_.web.key};
   own.directory = std::filesystem::absolute(options_.data_dir).string() + "/https";
-  own.authority = "of " + options_.name;
   own.names = web_names(options_, kernel_host_name());
-  Result<HttpsCertificate> certificate = HttpsCertificate::open(std::move(own), unix_now_s());
+  Result<HttpsCertificate> certificate = HttpsCertificate::open(std::move(own));
   if (!certificate) {
     return certificate.error();
   }
@@ -161,14 +177,16 @@ Result<std::unique_ptr<WebDoor>> WebParts::open(Rng rng) {
     if (https) {
       on_port_ = &door->add(*std::move(https));
       Event event = door_event("https", on_port_->endpoint().text());
-      event.fields.emplace_back("fingerprint", certificate_->facts().fingerprint);
+      if (certificate_->has_any()) {
+        event.fields.emplace_back("fingerprint", certificate_->facts().fingerprint);
+      }
       if (const std::string root = certificate_->root_path(); !root.empty()) {
         event.fields.emplace_back("root", root);
       }
       log_event(event);
     }
   }
-  is_stale_ = false;
+  next_wish_ = {};
   return door;
 }
 
@@ -185,8 +203,7 @@ Result<std::unique_ptr<HttpServer>> WebParts::serve_https() const {
   HttpServerOptions options;
   options.endpoint = options_.web.https;
   options.tls = certificate_->tls();
-  options.browser.names =
-      browser_names(web_names(options_, kernel_host_name()), certificate_->facts().names);
+  options.browser.names = names_for_browsers();
   return HttpServer::start(std::move(options));
 }
 
@@ -196,12 +213,11 @@ void WebParts::turn(Instant now, WebDoor& door) {
   }
   next_ = now + kPeriod;
   renew_socket(door);
-  if (on_port_ == nullptr && !is_stale_) {
-    return;  // Without HTTPS from the start on.
-  }
-  if (now >= next_certificate_) {
+  if (on_port_ != nullptr && now >= next_certificate_) {
     next_certificate_ = now + kCertificatePeriod;
-    renew_https(door);
+    if (const std::optional<TlsChange> change = certificate_->look()) {
+      show(*change);
+    }
   }
 }
 
@@ -226,27 +242,41 @@ void WebParts::renew_socket(WebDoor& door) {
   edition_ = socket_.edition();
 }
 
-/// The library takes a certificate at its start alone. The port is free once the server has ended;
-/// clients of HTTPS dial again.
-void WebParts::renew_https(WebDoor& door) {
-  if (const std::optional<TlsChange> change = certificate_->look(unix_now_s())) {
-    log_event(change->event);
-    is_stale_ = is_stale_ || change->is_new;
+std::optional<CertifyArgs> WebParts::wish(Instant now, std::uint64_t authority) {
+  if (on_port_ == nullptr || now < next_wish_) {
+    return std::nullopt;
   }
-  if (!is_stale_) {
+  next_wish_ = now + (certificate_->has_any() ? kAskAgainPeriod : kAskPeriod);
+  Result<std::optional<CertifyArgs>> wish = certificate_->wish(unix_now_s(), authority);
+  if (!wish) {
+    take({{}, wish.error().text});
+    return std::nullopt;
+  }
+  return *std::move(wish);
+}
+
+void WebParts::take(const CertificateAnswer& answer) {
+  if (!certificate_.has_value()) {
     return;
   }
-  const bool was_open = on_port_ != nullptr;
-  if (was_open) {
-    options_.web.https = on_port_->endpoint();  // Port 0 was any port.
-    door.close(*std::exchange(on_port_, nullptr));
+  if (const auto change = answer.why_not.empty() ? certificate_->take(answer.certified)
+                                                 : certificate_->refuse(answer.why_not)) {
+    show(*change);
   }
-  auto https = serve_https();
-  if (https) {
-    on_port_ = &door.add(*std::move(https));
-    is_stale_ = false;
-  } else if (was_open) {
-    log_event({Severity::kWarn, "https_off", {{"why", https.error().text}}});
+}
+
+std::vector<std::string> WebParts::names_for_browsers() const {
+  return browser_names(web_names(options_, kernel_host_name()), certificate_->facts().names);
+}
+
+void WebParts::show(const TlsChange& change) {
+  log_event(change.event);
+  if (!change.is_new || on_port_ == nullptr) {
+    return;
+  }
+  const Status shown = on_port_->set_tls(certificate_->tls(), names_for_browsers());
+  if (!shown) {
+    log_event({Severity::kWarn, "https_certificate_refused", {{"reason", shown.error().text}}});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/api/audit.h"
+#include "agent/api/certify.h"
 #include "agent/api/enrolment.h"
 #include "agent/api/events.h"
 #include "agent/api/gpus.h"
@@ -53,7 +54,7 @@ TEST(Payload, EachFieldOfEachPayloadComesBack) {
       StatsInfo, HostInfo, MemberInfo, HolderInfo, HostUse, SignatureWanted, WhoamiInfo, UsersQuery,
       UserList, TokenArgs, TokenRef, TokensQuery, TokenList, AuditQuery, AuditPage, GpusQuery,
       GpuList, ListedGpu, GpuOrderArgs, GpuBoard, QueueList, SetQueuesArgs, SharesQuery, ShareList,
-      RetryAfter>();
+      RetryAfter, CertifyArgs, CertifiedInfo, HttpRootInfo>();
 }
 
 TEST(Payload, QueuesOfANewerVersionAreRead) {

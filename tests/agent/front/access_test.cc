@@ -26,9 +26,9 @@ Request about(Verb verb, HostId target = HostId(), std::string arguments = "") {
 }
 
 TEST(Access, WhoTheHostsAndVotersAreIsForAll) {
-  const std::set<Verb> open = {Verb::kVersion,  Verb::kHosts, Verb::kQuorum, Verb::kWhyHost,
-                               Verb::kHostUses, Verb::kKeys,  Verb::kFound,  Verb::kEnter,
-                               Verb::kJoin,     Verb::kWhoami};
+  const std::set<Verb> open = {Verb::kVersion,  Verb::kHosts,  Verb::kQuorum,  Verb::kWhyHost,
+                               Verb::kHostUses, Verb::kKeys,   Verb::kFound,   Verb::kEnter,
+                               Verb::kJoin,     Verb::kWhoami, Verb::kCertify, Verb::kHttpRoot};
   for (std::size_t number = 0; number < kByteValues; ++number) {
     const auto verb = static_cast<Verb>(number);
     EXPECT_EQ(is_open_to_all(about(verb), kGuest, kAsked), open.contains(verb)) << number;

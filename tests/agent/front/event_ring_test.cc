@@ -56,6 +56,21 @@ TEST(EventRing, TheNewestOnesThatFit) {
   EXPECT_EQ(page.last, 4U);
 }
 
+TEST(EventRing, AlarmsOfThisStartAreCountedByName) {
+  crdt::Records disk;
+  {
+    EventRing ring({});
+    ring.add(1000, event("disk_failed", Severity::kAlarm));
+    ring.add(1000, event("disk_failed", Severity::kAlarm));
+    ring.add(1000, event("rival_epoch", Severity::kAlarm));
+    ring.add(1000, event("paused", Severity::kWarn));
+    using Counts = std::map<std::string, std::uint64_t>;
+    EXPECT_EQ(ring.alarms(), (Counts{{"disk_failed", 2}, {"rival_epoch", 1}}));
+    store(disk, ring.take_writes());
+  }
+  EXPECT_TRUE(EventRing(disk).alarms().empty()) << "an earlier life raised them";
+}
+
 TEST(EventRing, WhatIsAboutAHost) {
   EventRing ring({});
   ring.add(1, event("suspect", Severity::kInfo, "a1b2c3d4"));

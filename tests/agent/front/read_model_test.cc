@@ -61,6 +61,23 @@ class ReadModelTest : public ::testing::Test {
   std::map<HostId, membership::Member> members_;
 };
 
+TEST_F(ReadModelTest, AHostSaysWhereItAnswersHttps) {
+  crdt::HostStore store(host_id(9), Generation(1), {}, Rng(1),
+                        gossip::testing::signer_of(host_id(9)));
+  crdt::Identity identity;
+  identity.control = gossip::Endpoint::ipv4(10, 0, 0, 7, 7450);
+  for (const std::uint64_t host : {1, 2}) {
+    members_[host_id(host)].host = host_id(host);
+    addresses_.learn(host_id(host), identity);
+    identity.https = gossip::Endpoint::ipv4(10, 0, 0, 7, 7449);
+  }
+  const HostsKnown known{members_, [](HostId) { return std::vector<membership::Accusation>(); },
+                         store,    addresses_,
+                         {},       Instant()};
+  EXPECT_EQ(why_host_info(known, host_id(1))->host.https, "");
+  EXPECT_EQ(why_host_info(known, host_id(2))->host.https, "10.0.0.7:7449");
+}
+
 TEST_F(ReadModelTest, WhyAHostIsSeenAsItIsSaysWhoHearsIt) {
   crdt::HostStore store(host_id(9), Generation(1), {}, Rng(1),
                         gossip::testing::signer_of(host_id(9)));

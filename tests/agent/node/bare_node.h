@@ -50,6 +50,26 @@ inline crdt::RowsBody signed_rows(crdt::RowsBody rows) {
   return rows;
 }
 
+/// Its certificates are sentences.
+class StandInHttpSigner final : public HttpSigner {
+ public:
+  Result<std::string> root(const Authority& authority) const override {
+    return "root of " + authority.cluster + " by " + authority.secret;
+  }
+  Result<std::string> certify(const Authority& authority, const CertifyArgs& wish,
+                              std::int64_t) const override {
+    std::string text = wish.public_key + " by " + authority.secret;
+    for (const auto* list : {&wish.dns, &wish.addresses}) {
+      for (const std::string& name : *list) {
+        text += " " + name;
+      }
+    }
+    return text;
+  }
+  std::string domain() const override { return "example.com"; }
+  std::string fingerprint(const std::string& pem) const override { return "print of " + pem; }
+};
+
 class BareNode {
  public:
   /// `expect` 1: it founds a cluster of its own. 0: it waits for others.
@@ -86,6 +106,9 @@ class BareNode {
     options.credentials.rows = std::move(rows);
     start(std::move(options), kCluster, {});
   }
+
+  /// The same as with `rows`, with these options: see options_of().
+  BareNode(NodeOptions options, ClusterId cluster) { start(std::move(options), cluster, {}); }
 
   Node& node() { return *node_; }
   void feed(Node::Input input) {
@@ -179,13 +202,15 @@ class BareNode {
   std::vector<Event> events;
   /// The output that it asked its loop for.
   std::vector<ReadOutput> reads;
+  /// The answers that it gave its edge about certificates of HTTPS.
+  std::vector<CertificateAnswer> certificates;
   /// The counters that the loop of the node would tell.
   StatsInfo stats;
   /// By which output of the node each part of the disk was written. The writes of one output may be
   /// synced in any order.
   std::vector<std::pair<int, crdt::Environment>> written;
 
- private:
+  /// `expect`: as for a constructor.
   static NodeOptions options_of(int expect) {
     NodeOptions options;
     options.self = kSelf;
@@ -196,6 +221,7 @@ class BareNode {
     options.credentials.authority_signer = gossip::testing::signer_of(crdt::testing::kAuthority);
     options.credentials.authority_secret = std::string(crdt::testing::kAuthority.bytes());
     options.credentials.authority = std::string(crdt::testing::kAuthority.bytes());
+    options.credentials.http_signer = std::make_shared<StandInHttpSigner>();
     options.credentials.records = {record(kSelf, expect), record(kPeer)};
     options.credentials.first_admin = kAdmin;
     options.start = {Generation(1), StartId(11)};
@@ -205,6 +231,8 @@ class BareNode {
     options.addresses.bulk = gossip::Endpoint::ipv4(10, 0, 0, 1, 7451);
     return options;
   }
+
+ private:
   void start(NodeOptions options, ClusterId cluster, crdt::Records raft) {
     Recovered recovered;
     recovered.raft = std::move(raft);
@@ -238,6 +266,9 @@ class BareNode {
       feed(checker_.check(std::move(check)));
     }
     reads.insert(reads.end(), output.reads.begin(), output.reads.end());
+    if (output.certificate.has_value()) {
+      certificates.push_back(*std::move(output.certificate));
+    }
     for (const ReadStats& read : output.stats_reads) {
       feed(StatsRead{read.request, stats});
     }

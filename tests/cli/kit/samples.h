@@ -26,6 +26,7 @@ inline agent::HostInfo sample_host(const std::string& name) {
   host.cpus = 96;
   host.memory_mb = 1024;
   host.version = "0.1.0";
+  host.https = "10.0.0.1:7449";
   return host;
 }
 

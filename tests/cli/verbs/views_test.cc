@@ -39,7 +39,7 @@ TEST(Hosts, Json) {
       R"("detail":"silent","since_ms":12345,"generation":2,"address":"10.0.0.1:7450",)"
       R"("rack":"r1","gpu_type":"H100","gpus":8,"gpus_healthy":7,"cpus":96,)"
       R"("memory_mib":1024,"is_voter":true,"is_leader":false,"version":"0.1.0",)"
-      R"("claimed_by":["a","c"],"gpus_used":8,"gpus_free":0,)"
+      R"("claimed_by":["a","c"],"https":"10.0.0.1:7449","gpus_used":8,"gpus_free":0,)"
       R"("cpu_used_thousandths":0,"memory_used_mib":0,"job_ids":[7,9],"drain":null,)"
       R"("is_removed":false,"cluster_since_ms":7200000}],)"
       R"("storm":{"mode":"normal","since_ms":0,"reason":null},)"

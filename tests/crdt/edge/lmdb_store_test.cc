@@ -456,6 +456,8 @@ TEST_F(StorageThreadTest, BatchesOfOneEnvironmentCompleteInOrderAndInGroups) {
   }
   EXPECT_EQ(thread->stats().batches, kBatches);
   EXPECT_LT(thread->stats().transactions, kBatches / 2);
+  EXPECT_EQ(thread->stats().syncs.up_to().back(), thread->stats().transactions);
+  EXPECT_GT(thread->stats().syncs.sum(), Duration(0));
   thread.reset();
   EXPECT_EQ(reopened().at("last"), std::to_string(kBatches));
 }

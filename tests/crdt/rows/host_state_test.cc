@@ -25,6 +25,7 @@ Identity sample_identity() {
   identity.rack = "r1";
   identity.version = "0.1.0";
   identity.left = true;
+  identity.https = gossip::Endpoint::ipv4(10, 0, 0, 1, 7449);
   return identity;
 }
 
@@ -45,7 +46,19 @@ TEST(HostState, EveryFieldComesBack) {
   EXPECT_EQ(decode_evidence(encode_evidence({})), std::vector<Claim>{});
 }
 
+TEST(HostState, AnIdentityWithoutHttpsIsThatOfAnOlderVersion) {
+  Identity identity = sample_identity();
+  identity.https = {};
+  const std::string older = encode(identity);
+  EXPECT_EQ(static_cast<unsigned char>(older[0]), 0x98) << "eight elements";
+  EXPECT_EQ(decode_identity(older), identity);
+  EXPECT_EQ(static_cast<unsigned char>(encode(sample_identity())[0]), 0x99);
+}
+
 TEST(HostState, TrailingElementsOfANewerVersionAreIgnored) {
+  std::string newer = encode(sample_identity());
+  newer[0] = static_cast<char>(newer[0] + 1);
+  EXPECT_EQ(decode_identity(newer + gossip::Encoder().text("newer").take()), sample_identity());
   std::string bytes = encode(sample_capacity());
   bytes[0] = static_cast<char>(bytes[0] + 1);  // One more element in the fixarray header.
   EXPECT_EQ(decode_capacity(bytes + gossip::Encoder().u64(42).take()), sample_capacity());

@@ -10,6 +10,7 @@
 #include "agent/api/json/users.h"
 #include "agent/api/json/view.h"
 #include "agent/api/rest/route.h"
+#include "agent/api/verbs.h"
 #include "tests/agent/api/rest/call_testing.h"
 
 namespace muster::agent {
@@ -45,12 +46,104 @@ Response hosts_page(const Request& request) {
   return good_with(list);
 }
 
+TEST(RestCall, TheRootOfHttpsIsAnAnswer) {
+  const HttpRootInfo root{"-----BEGIN CERTIFICATE-----\n", "0a1b"};
+  CallNode node;
+  node.on(Verb::kHttpRoot, good_with(root));
+  const HttpAnswer answer = node.run(get("/v1/http-ca"));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(
+      answer.body.starts_with(R"({"root":"-----BEGIN CERTIFICATE-----\n","fingerprint":"0a1b",)"))
+      << answer.body;
+}
+
 TEST(RestCall, HealthNeedsNoNodeAndSaysOk) {
   CallNode node;
   const HttpAnswer answer = node.run(get("/healthz"));
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "ok\n");
   EXPECT_EQ(node.run(send(HttpMethod::kPost, "/healthz")).status, 405);
+}
+
+TEST(RestCall, MetricsAreForThoseToWhomTheNodeShowsItsGpus) {
+  RestChance chance;
+  chance.metrics = [] { return std::string("# HELP m h\n"); };
+  CallNode node;
+  node.on(Verb::kGpuBoard, good());
+  const HttpAnswer answer = node.run(get("/metrics"), chance);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(answer.body, "# HELP m h\n");
+  EXPECT_EQ(field(answer, "muster-answered-by"), "b");
+  ASSERT_EQ(node.asked.size(), 1U);
+  EXPECT_EQ(node.asked[0].access, "line");
+  const VerbRow* row = find_verb(node.asked[0].verb);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->right, Right::kMaySee);
+  EXPECT_EQ(row->openness, Openness::kVouched) << "else any login could read them";
+}
+
+TEST(RestCall, WithoutARightThereAreNoMetrics) {
+  RestChance chance;
+  chance.metrics = []() -> std::string {
+    ADD_FAILURE() << "nobody may see them";
+    return "";
+  };
+  CallNode node;
+  node.on(Verb::kGpuBoard, rest_testing::bad(ResponseStatus::kDenied, "no such token"));
+  const HttpAnswer refused = node.run(get("/metrics"), chance);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.content_type, "application/problem+json");
+  node.asked.clear();
+  EXPECT_EQ(node.run(send(HttpMethod::kPost, "/metrics"), chance).status, 405);
+  EXPECT_EQ(node.run(get("/metrics", {{"name", "m"}}), chance).status, 400);
+  EXPECT_EQ(node.run(get("/metrics")).status, 500) << "the door has no text";
+  EXPECT_TRUE(node.asked.empty());
+}
+
+TEST(RestCall, TargetsAreTheMembersThatAnswerHttps) {
+  HostList list;
+  for (const char letter : {'1', '2', '3', '4', '5', '6'}) {
+    HostInfo host = call_host(letter, std::string("n") + letter);
+    host.https = std::string("10.0.0.") + letter + ":7449";
+    host.rack = letter == '1' ? "r1" : "";
+    list.hosts.push_back(host);
+  }
+  list.hosts[1].state = "left";
+  list.hosts[2].state = "revoked";
+  list.hosts[3].https = "";
+  list.hosts[4].state = "unreachable";
+  HostUseList uses;
+  uses.hosts = {{}};
+  uses.hosts[0].id = list.hosts[5].id;
+  uses.hosts[0].is_removed = true;
+  CallNode node;
+  node.on(Verb::kHosts, good_with(list)).on(Verb::kHostUses, good_with(uses));
+  const HttpAnswer answer = node.run(get("/v1/targets"));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(answer.body, R"([{"targets":["10.0.0.1:7449"],"labels":{"host":"n1","rack":"r1"}},)"
+                         R"({"targets":["10.0.0.5:7449"],"labels":{"host":"n5","rack":""}}])"
+                         "\n");
+  EXPECT_EQ(node.run(get("/v1/targets", {{"limit", "1"}})).status, 400);
+  node.on(Verb::kHosts, good_with(HostList()));
+  EXPECT_EQ(node.run(get("/v1/targets")).body, "[]\n");
+}
+
+TEST(RestCall, TargetsAreReadPageByPageAndNeedNoVoter) {
+  CallNode node;
+  node.on(Verb::kHosts,
+          [](const Request& request) {
+            Response page = hosts_page(request);
+            HostList list = *decode_payload<HostList>(page.payload);
+            list.hosts[0].https = "10.0.0.1:7449";
+            page.payload = encode_payload(list);
+            return page;
+          })
+      .on(Verb::kHostUses, rest_testing::bad(ResponseStatus::kNoQuorum, "no voter"));
+  const HttpAnswer answer = node.run(get("/v1/targets"));
+  EXPECT_NE(answer.body.find("\"n1\""), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("\"n2\""), std::string::npos) << answer.body;
 }
 
 TEST(RestCall, UnknownPathsAndMethodsAreRefusedWithoutAQuestion) {

@@ -36,6 +36,7 @@ TEST(RouteTest, FindsTheRowAndTheValuesOfThePath) {
        "/v1/jobs/7/ranks/3/output",
        RouteId::kRankOutput,
        {{"job", "7"}, {"rank", "3"}}},
+      {HttpMethod::kGet, "/v1/targets", RouteId::kTargets},
       {HttpMethod::kGet, "/v1/hosts/a host", RouteId::kHost, {{"host", "a host"}}},
       {HttpMethod::kPost, "/v1/hosts/n1:drain", RouteId::kDrainHost, {{"host", "n1"}}},
       {HttpMethod::kPost, "/v1/quorum:add", RouteId::kAddVoter},

@@ -106,6 +106,13 @@ bool HttpClient::start_tls() {
   return code == GNUTLS_E_SUCCESS;
 }
 
+std::string HttpClient::shown_certificate() const {
+  unsigned int count = 0;
+  const gnutls_datum_t* chain =
+      session_ == nullptr ? nullptr : gnutls_certificate_get_peers(session_->tls, &count);
+  return count == 0 ? "" : std::string(reinterpret_cast<const char*>(chain->data), chain->size);
+}
+
 bool HttpClient::send(std::string_view bytes) {
   std::size_t sent = 0;
   while (sent < bytes.size()) {

@@ -22,6 +22,8 @@ class HttpClient {
 
   /// The handshake. False if it fails.
   bool start_tls();
+  /// The first certificate that the server showed, in DER; "" without TLS.
+  std::string shown_certificate() const;
   /// False if the peer closed.
   bool send(std::string_view bytes);
   /// Header and body of one answer, by its content-length; or all up to the end.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/agent/edge/door/http_door.h"
 
@@ -240,6 +241,73 @@ TEST_F(HttpServerAnswers, ARequestOverTlsIsAnsweredAndSaysItsAddress) {
   EXPECT_TRUE(client.answer().ends_with("\r\n\r\n" + large));
   ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nhost: evil.example\r\n\r\n"));
   EXPECT_TRUE(is_status(client.answer(), 421));
+}
+
+TEST_F(HttpServerAnswers, AKeptConnectionSurvivesANewCertificateThatLaterOnesSee) {
+  start_on_tcp();
+  const auto ask = [this](HttpClient& client) {
+    EXPECT_TRUE(client.send(kGetJobs));
+    server_->answer(question().number, {200, "text/plain", {}, "ok"});
+    return is_status(client.answer(), 200);
+  };
+  HttpClient kept = tcp_client();
+  ASSERT_TRUE(kept.start_tls());
+  ASSERT_TRUE(ask(kept));
+  // Its handshake has not begun: it takes the certificate that is in force then.
+  HttpClient early = tcp_client();
+  ASSERT_TRUE(server_->set_tls(self_signed_tls(), {"localhost", "other"}));
+  ASSERT_TRUE(early.start_tls());
+  EXPECT_NE(early.shown_certificate(), kept.shown_certificate());
+  EXPECT_TRUE(ask(kept));
+  EXPECT_FALSE(kept.has_hung_up(0));
+  HttpClient later = tcp_client();
+  ASSERT_TRUE(later.start_tls());
+  EXPECT_EQ(later.shown_certificate(), early.shown_certificate());
+  EXPECT_TRUE(ask(later));
+  // Browsers may ask by the new names at once.
+  ASSERT_TRUE(kept.send("GET /v1/jobs HTTP/1.1\r\nhost: other\r\n\r\n"));
+  server_->answer(question().number, {200, "text/plain", {}, "ok"});
+  EXPECT_TRUE(is_status(kept.answer(), 200));
+}
+
+TEST_F(HttpServerAnswers, ManyChangesLeaveEachConnectionItsCertificate) {
+  start_on_tcp();
+  std::vector<HttpClient> clients;
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(server_->set_tls(self_signed_tls(), {"localhost"}));
+    clients.push_back(tcp_client());
+    ASSERT_TRUE(clients.back().start_tls());
+  }
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    ASSERT_TRUE(clients[i].send(kGetJobs));
+    server_->answer(question().number, {200, "text/plain", {}, std::to_string(i)});
+    EXPECT_TRUE(clients[i].answer().ends_with("\r\n\r\n" + std::to_string(i)));
+  }
+}
+
+TEST_F(HttpServerAnswers, ACertificateThatIsNoGoodChangesNothing) {
+  start_on_tcp();
+  HttpClient before = tcp_client();
+  ASSERT_TRUE(before.start_tls());
+  const Status refused =
+      server_->set_tls({self_signed_tls().key, self_signed_tls().certificates}, {"other"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  HttpClient after = tcp_client();
+  ASSERT_TRUE(after.start_tls());
+  EXPECT_EQ(after.shown_certificate(), before.shown_certificate());
+}
+
+TEST(HttpServerStart, WithoutACertificateHandshakesFailUntilThereIsOne) {
+  HttpServerOptions options;
+  options.endpoint = gossip::Endpoint::ipv4(127, 0, 0, 1, 0);
+  const auto server = HttpServer::start(options);
+  ASSERT_TRUE(server.has_value()) << server.error().text;
+  HttpClient early = HttpClient::over_tcp((*server)->endpoint().port);
+  EXPECT_FALSE(early.start_tls());
+  ASSERT_TRUE((*server)->set_tls(self_signed_tls(), {"localhost"}));
+  HttpClient later = HttpClient::over_tcp((*server)->endpoint().port);
+  EXPECT_TRUE(later.start_tls());
 }
 
 TEST_F(HttpServerAnswers, PlainHttpOnThePortOfTlsGetsASentence) {

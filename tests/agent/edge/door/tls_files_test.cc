@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gossip/base/check.h"
+#include "tests/agent/edge/door/host_certificate.h"
 
 namespace muster::agent {
 namespace {
@@ -24,7 +25,7 @@ class TlsFilesTest : public testing::Test {
  protected:
   TlsFilesTest() {
     CHECK(mkdtemp(folder_) != nullptr);
-    authority_ = *make_authority("lab", kMadeAt);
+    authority_ = authority_of_secret("the secret of a cluster");
     first_ = host("one");
     second_ = host("two");
     put(first_);

@@ -55,6 +55,18 @@ constexpr const char* kKilled = "0000000000000100";
 constexpr int kNoMounts = 77;
 constexpr const char* kNotKilled = "0000000000004000";
 
+TEST_F(HostFactsTest, TheSpaceOfTheDataIsThatOfTheLastLook) {
+  EXPECT_EQ(facts_->space().size_bytes, 0U);
+  look();
+  const std::filesystem::space_info space = std::filesystem::space(folder_);
+  EXPECT_EQ(facts_->space().size_bytes, space.capacity);
+  EXPECT_GT(facts_->space().free_bytes, 0U);
+  EXPECT_LE(facts_->space().free_bytes, facts_->space().size_bytes);
+  std::filesystem::remove_all(folder_);
+  look();
+  EXPECT_EQ(facts_->space().size_bytes, 0U) << "not known any more";
+}
+
 TEST_F(HostFactsTest, AKilledProcessThatHangsForThreeLooksIsTold) {
   show(77, "D", kKilled);
   EXPECT_EQ(look(), "-");

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "agent/edge/event_log.h"
+#include "agent/edge/run/derived_signer.h"
+#include "gossip/edge/boot_clock.h"
 #include "gossip/edge/tcp_listener.h"
 #include "tests/agent/edge/door/http_client.h"
 
@@ -73,6 +75,18 @@ class WebPartsTest : public testing::Test {
     return ok();
   }
   void turn() { parts_->turn(now_ += WebParts::kCertificatePeriod, *door_); }
+  /// As a voter of this secret does. False if nothing was asked for.
+  bool certify(std::uint64_t authority = 1, const std::string& secret = "a secret of 16 bytes") {
+    const auto wish = parts_->wish(now_ += WebParts::kAskAgainPeriod, authority);
+    if (!wish.has_value()) {
+      return false;
+    }
+    const HttpSigner::Authority of{secret, "lab"};
+    const auto certificates = signer_.certify(of, *wish, unix_now_ms() / 1000);
+    EXPECT_TRUE(certificates) << certificates.error().text;
+    parts_->take({{*certificates, *signer_.root(of), authority}, ""});
+    return true;
+  }
   /// Whether a question came from that client's request.
   bool hears(HttpClient& client) {
     EXPECT_TRUE(client.send(kGetVersion));
@@ -85,6 +99,7 @@ class WebPartsTest : public testing::Test {
 
   fs::path home_;
   RunOptions options_;
+  DerivedSigner signer_{"example.com"};
   Instant now_{1000s};
   std::unique_ptr<WebParts> parts_;
   std::unique_ptr<WebDoor> door_;
@@ -95,6 +110,7 @@ TEST_F(WebPartsTest, LoginsComeByTheSocketAndOthersNeedAToken) {
   EXPECT_EQ(door_->fds().size(), 2U);
   HttpClient login = HttpClient::over_unix(home_ / "http.sock");
   EXPECT_TRUE(hears(login));
+  ASSERT_TRUE(certify());
   HttpClient stranger = HttpClient::over_tcp(https_port());
   ASSERT_TRUE(stranger.start_tls());
   EXPECT_FALSE(hears(stranger));
@@ -133,15 +149,44 @@ TEST_F(WebPartsTest, TheFilesOfASiteHaveToBeGoodWhateverTheAddress) {
   EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(WebPartsTest, AnAuthorityOfItsOwnThatIsDamagedTakesHttpsAloneAway) {
-  fs::create_directory(home_ / "https");
-  std::ofstream(home_ / "https" / "authority.pem") << "damaged";
-  fs::permissions(home_ / "https" / "authority.pem", fs::perms(0600));
-  EXPECT_FALSE(begin());
-  options_.web.is_asked_for = false;
+TEST_F(WebPartsTest, HttpsBeginsWhenAVoterHasSigned) {
   ASSERT_TRUE(begin());
-  EXPECT_EQ(door_->fds().size(), 1U);
-  EXPECT_NE(logged().find("event=https_off"), std::string::npos) << logged();
+  EXPECT_EQ(parts_->http_root(), "");
+  HttpClient early = HttpClient::over_tcp(https_port());
+  EXPECT_FALSE(early.start_tls());
+  ASSERT_TRUE(certify());
+  EXPECT_NE(logged().find("event=https_certificate_taken"), std::string::npos) << logged();
+  HttpClient later = HttpClient::over_tcp(https_port());
+  EXPECT_TRUE(later.start_tls());
+  EXPECT_NE(parts_->http_root(), "");
+  EXPECT_FALSE(certify()) << "it is good for sixty days";
+}
+
+TEST_F(WebPartsTest, AnotherAuthorityGivesAnotherCertificateAndCutsNoConnection) {
+  ASSERT_TRUE(begin());
+  ASSERT_TRUE(certify());
+  HttpClient kept = HttpClient::over_tcp(https_port());
+  ASSERT_TRUE(kept.start_tls());
+  const std::string root = parts_->http_root();
+  ASSERT_TRUE(certify(2, "another secret of the cluster"));
+  EXPECT_NE(parts_->http_root(), root);
+  EXPECT_FALSE(kept.has_hung_up(0));
+  HttpClient later = HttpClient::over_tcp(https_port());
+  ASSERT_TRUE(later.start_tls());
+  EXPECT_NE(later.shown_certificate(), kept.shown_certificate());
+}
+
+TEST_F(WebPartsTest, AReasonOfAVoterIsLoggedOnceAndAskedAgain) {
+  ASSERT_TRUE(begin());
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(parts_->wish(now_ += WebParts::kAskPeriod, 1).has_value());
+    parts_->take({{}, "no secret"});
+  }
+  const std::string text = logged();
+  const std::size_t first = text.find("event=https_certificate_refused");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("event=https_certificate_refused", first + 1), std::string::npos) << text;
+  EXPECT_FALSE(parts_->wish(now_, 1).has_value()) << "it does not ask twice at once";
 }
 
 TEST_F(WebPartsTest, ARemovedSocketIsServedAgain) {
@@ -170,9 +215,11 @@ TEST_F(WebPartsTest, ANewCertificateIsShownOnTheSamePort) {
   write(self_signed_tls());
   turn();
   EXPECT_NE(logged().find("event=https_certificate_taken"), std::string::npos) << logged();
-  EXPECT_TRUE(before.is_closed());
+  EXPECT_FALSE(before.has_hung_up(0));
   HttpClient after = HttpClient::over_tcp(port);
-  EXPECT_TRUE(after.start_tls());
+  ASSERT_TRUE(after.start_tls());
+  EXPECT_NE(after.shown_certificate(), before.shown_certificate());
+  EXPECT_FALSE(certify()) << "a site has its own";
 }
 
 TEST_F(WebPartsTest, ADoorOfTheNextLifeIsOnTheSameSocket) {
@@ -183,6 +230,42 @@ TEST_F(WebPartsTest, ADoorOfTheNextLifeIsOnTheSameSocket) {
   door_ = *std::move(next);
   HttpClient login = HttpClient::over_unix(home_ / "http.sock");
   EXPECT_TRUE(hears(login));
+}
+
+TEST_F(WebPartsTest, TheDoorCountsByServer) {
+  ASSERT_TRUE(begin());
+  EXPECT_EQ(parts_->https().port, https_port());
+  HttpClient login = HttpClient::over_unix(home_ / "http.sock");
+  EXPECT_TRUE(hears(login));
+  const std::vector<DoorStats> all = door_->stats();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_FALSE(all[0].is_https);
+  EXPECT_EQ(all[0].stats.questions, 1U);
+  EXPECT_TRUE(all[1].is_https);
+  EXPECT_EQ(all[1].stats.questions, 0U);
+}
+
+TEST(HttpsPlace, IsWhereOtherHostsReachIt) {
+  using gossip::Endpoint;
+  const Endpoint control = Endpoint::ipv4(10, 0, 0, 7, 7450);
+  const Endpoint six = *Endpoint::parse("[fd00::7]:7450", 0);
+  struct Case {
+    std::string listens;
+    Endpoint control;
+    std::string place;
+  };
+  for (const Case& each : std::vector<Case>{{"10.0.0.9:7449", control, "10.0.0.9:7449"},
+                                            {"0.0.0.0:7449", control, "10.0.0.7:7449"},
+                                            {"[::]:7449", control, "10.0.0.7:7449"},
+                                            {"[::]:7449", six, "[fd00::7]:7449"},
+                                            {"0.0.0.0:7449", six, ""},
+                                            {"127.0.0.1:7449", control, ""}}) {
+    const Endpoint place = https_place(*Endpoint::parse(each.listens, 0), each.control);
+    EXPECT_EQ(place.is_none() ? "" : place.text(), each.place) << each.listens;
+  }
+  const Endpoint local = Endpoint::ipv4(127, 0, 0, 1, 7450);
+  EXPECT_EQ(https_place(Endpoint::ipv4(127, 0, 0, 1, 9), local).text(), "127.0.0.1:9");
+  EXPECT_TRUE(https_place(Endpoint(), control).is_none());
 }
 
 TEST(WebNames, AreThoseByWhichThisHostIsReached) {
