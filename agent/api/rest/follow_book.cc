@@ -282,7 +282,7 @@ void FollowBook::begun(Instant now, const Asked& asked,
   if (!follower.wish.from.has_value()) {
     news->page.lost = 0;  // Older than what was asked for.
   }
-  deliver(now, topic, *news, follower.at);
+  deliver(now, topic, *news, follower.at, {asked.follower});
   tell_stale(now, topic);
   finish(now, topic);
   plan(now, number);

@@ -11,6 +11,8 @@
 //   time goes on at its own pace. Of a job or a list it is told the newest state alone.
 // - Of a topic one question is under way at a time, and one for each follower's own check. Equal
 //   questions are asked once: followers share a topic by topic_of().
+// - The first answer of a follower is told to it alone: the others hear at the pace of their topic,
+//   or a thousand that come would each push to all before them.
 // - Each follower's proof is checked alone before its first byte, and then every kCheckPeriod.
 //   Output is pushed on no proof older than kFollowProofAge, and to no follower before the host of
 //   the rank read it for its proof. A question shows the proof of a follower that is told its
@@ -147,11 +149,15 @@ class FollowBook {
   /// To each follower that has not heard it: news cannot be had, or can again.
   void tell_stale(Instant now, FollowTopic& topic);
 
-  /// True if there was something new. `from`: the news have all that lies behind it.
-  bool deliver(Instant now, FollowTopic& topic, FollowNews& news, std::uint64_t from);
-  bool deliver_state(Instant now, FollowTopic& topic, const FollowNews& news);
-  bool deliver_output(Instant now, FollowTopic& topic, FollowNews& news);
-  bool deliver_events(Instant now, FollowTopic& topic, const FollowNews& news, std::uint64_t from);
+  /// Tells `to`, who are followers of the topic. True if there was something new. `from`: the news
+  /// have all that lies behind it.
+  using Told = std::set<std::uint64_t>;
+  bool deliver(Instant now, FollowTopic& topic, FollowNews& news, std::uint64_t from,
+               const Told& to);
+  bool deliver_state(Instant now, FollowTopic& topic, const FollowNews& news, const Told& to);
+  bool deliver_output(Instant now, FollowTopic& topic, FollowNews& news, const Told& to);
+  bool deliver_events(Instant now, FollowTopic& topic, const FollowNews& news, std::uint64_t from,
+                      const Told& to);
   void push_batches(Instant now, std::uint64_t number, const std::vector<FollowBatch>& batches);
   bool push_gap(Instant now, std::uint64_t number, std::uint64_t to);
   bool push(Instant now, std::uint64_t number, std::string_view bytes);

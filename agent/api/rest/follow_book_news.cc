@@ -163,7 +163,7 @@ void FollowBook::polled(Instant now, const Asked& asked,
     }
     topic.failures = 0;
     topic.stale.clear();
-    const bool has_news = deliver(now, topic, news, asked.at);
+    const bool has_news = deliver(now, topic, news, asked.at, topic.followers);
     tell_stale(now, topic);
     finish(now, topic);
     topic.pace(now, asked.asked_at, has_news);
@@ -217,27 +217,32 @@ void FollowBook::checked(Instant now, const Asked& asked,
   }
 }
 
-bool FollowBook::deliver(Instant now, FollowTopic& topic, FollowNews& news, std::uint64_t from) {
+bool FollowBook::deliver(Instant now, FollowTopic& topic, FollowNews& news, std::uint64_t from,
+                         const Told& to) {
   switch (topic.wish.kind) {
     case FollowKind::kOutput:
-      return deliver_output(now, topic, news);
+      return deliver_output(now, topic, news, to);
     case FollowKind::kEvents:
-      return deliver_events(now, topic, news, from);
+      return deliver_events(now, topic, news, from, to);
     case FollowKind::kJob:
     case FollowKind::kJobs:
       break;
   }
-  return deliver_state(now, topic, news);
+  return deliver_state(now, topic, news, to);
 }
 
-bool FollowBook::deliver_state(Instant now, FollowTopic& topic, const FollowNews& news) {
+bool FollowBook::deliver_state(Instant now, FollowTopic& topic, const FollowNews& news,
+                               const Told& to) {
   const StateIds ids = state_ids(news.document);
-  const bool is_new = std::exchange(topic.look, ids.look) != ids.look;
+  const bool is_new = topic.look != ids.look;
+  if (topic.is_told_whole(to)) {
+    topic.look = ids.look;
+  }
   if (news.age_ms > kStateAgeMsMax) {
     topic.stale = old_state_text(news);
   }
   std::string text;
-  for (const std::uint64_t number : topic.followers) {
+  for (const std::uint64_t number : to) {
     Follower& follower = followers_.at(number);
     if (follower.seen == ids.look) {
       continue;
@@ -250,7 +255,7 @@ bool FollowBook::deliver_state(Instant now, FollowTopic& topic, const FollowNews
   return is_new;
 }
 
-bool FollowBook::deliver_output(Instant now, FollowTopic& topic, FollowNews& news) {
+bool FollowBook::deliver_output(Instant now, FollowTopic& topic, FollowNews& news, const Told& to) {
   if (!news.end.empty()) {
     topic.end_text = news.end;
     return false;
@@ -260,13 +265,15 @@ bool FollowBook::deliver_output(Instant now, FollowTopic& topic, FollowNews& new
   }
   OutputChunk& chunk = news.chunk;
   hold_cut_character(chunk);
-  // A host that could not read says how much there is, and gives no byte of it.
-  topic.size = chunk.bytes.empty() ? std::min(chunk.begin, chunk.size) : chunk.size;
-  topic.is_ended = chunk.ended;
+  if (topic.is_told_whole(to) || chunk.ended) {
+    // A host that could not read says how much there is, and gives no byte of it.
+    topic.size = chunk.bytes.empty() ? std::min(chunk.begin, chunk.size) : chunk.size;
+    topic.is_ended = chunk.ended;
+  }
   const std::uint64_t end = chunk.begin + chunk.bytes.size();
   // Encoded once for all that stand at one offset.
   std::map<std::pair<std::uint64_t, std::string>, std::vector<FollowBatch>> made;
-  for (const std::uint64_t number : topic.followers) {
+  for (const std::uint64_t number : to) {
     Follower& follower = followers_.at(number);
     if (!follower.may_read || follower.at < chunk.begin || follower.at >= end ||
         !topic.serves(follower, now)) {
@@ -282,17 +289,19 @@ bool FollowBook::deliver_output(Instant now, FollowTopic& topic, FollowNews& new
 }
 
 bool FollowBook::deliver_events(Instant now, FollowTopic& topic, const FollowNews& news,
-                                std::uint64_t from) {
+                                std::uint64_t from, const Told& to) {
   const EventsPage& page = news.page;
   const std::uint64_t listed = page.events.empty() ? from : page.events.back().sequence;
   const std::uint64_t end =
       std::max(listed >= page.last || page.events.empty() ? page.last : 0, std::max(listed, from));
-  topic.size = std::max(page.last, page.events.empty() ? 0 : listed);
+  if (topic.is_told_whole(to)) {
+    topic.size = std::max(page.last, page.events.empty() ? 0 : listed);
+  }
   const std::uint64_t first =
       page.events.empty() ? page.last : std::max(from + 1, page.events.front().sequence) - 1;
   const std::uint64_t kept = std::min(from + page.lost, std::max(from, first));
   std::map<std::uint64_t, std::vector<FollowBatch>> made;
-  for (const std::uint64_t number : topic.followers) {
+  for (const std::uint64_t number : to) {
     Follower& follower = followers_.at(number);
     const bool counts_again = page.last != 0 && page.last < from && follower.at > page.last;
     if (counts_again && topic.serves(follower, now)) {

@@ -62,6 +62,10 @@ struct FollowTopic {
   bool waits_for_place() const { return wish.kind == FollowKind::kOutput && !place.has_host; }
   Duration pause_min() const;
   Duration pause_max() const;
+  /// What all of its followers are told is news of the topic; what one alone is told is not.
+  bool is_told_whole(const std::set<std::uint64_t>& to) const {
+    return to.size() == followers.size();
+  }
   /// Whether that follower may be told something now.
   bool serves(const Follower& follower, Instant now) const;
   /// When the next question is due; kNever while one is under way, or nobody could be told.

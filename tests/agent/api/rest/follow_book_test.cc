@@ -82,6 +82,21 @@ TEST(FollowBook, ManyFollowersOfARankCostOneQuestion) {
   EXPECT_LE(world.node.asked[Verb::kOutput], 6) << "a second apart without news";
 }
 
+TEST(FollowBook, TheFirstAnswerOfAFollowerIsToldToItAlone) {
+  FollowWorld world;
+  world.node.output = "one\n";
+  const auto first = world.follow(kRankOutputPath);
+  for (int each = 0; each < 10; ++each) {
+    world.node.output += "more\n";
+    const auto next = world.follow(kRankOutputPath);
+    EXPECT_EQ(bytes_told(world, next), world.node.output);
+  }
+  EXPECT_EQ(bytes_told(world, first), "one\n") << "it hears at the pace of the topic";
+  world.pass(1s);
+  EXPECT_EQ(bytes_told(world, first), world.node.output);
+  EXPECT_EQ(world.lines.names(first).size(), 2U) << "in one piece";
+}
+
 TEST(FollowBook, EachProofIsCheckedAloneAndARevokedOneIsDeniedWhileOthersGoOn) {
   FollowWorld world;
   const auto ada = world.follow(kRankOutputPath, {}, "", "ada");
