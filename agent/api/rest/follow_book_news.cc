@@ -265,7 +265,7 @@ bool FollowBook::deliver_output(Instant now, FollowTopic& topic, FollowNews& new
   }
   OutputChunk& chunk = news.chunk;
   hold_cut_character(chunk);
-  if (topic.is_told_whole(to) || chunk.ended) {
+  if (topic.is_told_whole(to)) {
     // A host that could not read says how much there is, and gives no byte of it.
     topic.size = chunk.bytes.empty() ? std::min(chunk.begin, chunk.size) : chunk.size;
     topic.is_ended = chunk.ended;

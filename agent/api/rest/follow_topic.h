@@ -62,7 +62,8 @@ struct FollowTopic {
   bool waits_for_place() const { return wish.kind == FollowKind::kOutput && !place.has_host; }
   Duration pause_min() const;
   Duration pause_max() const;
-  /// What all of its followers are told is news of the topic; what one alone is told is not.
+  /// News count as the topic's own if all of its followers are told them. Precondition: `to` are
+  /// followers of it.
   bool is_told_whole(const std::set<std::uint64_t>& to) const {
     return to.size() == followers.size();
   }

@@ -24,8 +24,9 @@ namespace {
 
 /// Memory of a connection for its header, as text and parsed. A header of head_bytes fits.
 constexpr std::size_t kHeadMemoryFactor = 2;
-/// Beyond 32 KiB the library takes pages of the kernel for it: they cost what is touched, 18 KB a
-/// connection with TLS, and go back with it. From the heap all of it was, 38 KB, and stayed.
+/// Above 32 KiB the library maps pages for it. A connection with TLS then costs the pages that it
+/// touches, 18 KB in all, and they go back when it ends. A smaller piece comes from the heap, where
+/// a connection cost 38 KB, and the process kept them.
 constexpr std::size_t kHeadMemoryMin = 36 * 1024;
 
 constexpr char kTlsVersions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";

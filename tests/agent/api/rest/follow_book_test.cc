@@ -97,6 +97,48 @@ TEST(FollowBook, TheFirstAnswerOfAFollowerIsToldToItAlone) {
   EXPECT_EQ(world.lines.names(first).size(), 2U) << "in one piece";
 }
 
+TEST(FollowBook, AnEndThatANewFollowerHearsFirstReachesTheOthersBehindTheirLastByte) {
+  FollowWorld world;
+  world.node.output = "one\n";
+  const auto first = world.follow(kRankOutputPath);
+  world.node.output += "two\n";
+  world.node.is_ended = true;
+  const auto second = world.follow(kRankOutputPath);
+  EXPECT_EQ(bytes_told(world, second), world.node.output);
+  EXPECT_EQ(world.lines.names(first), Names{""});
+  world.pass(1s);
+  EXPECT_EQ(bytes_told(world, first), world.node.output);
+  EXPECT_EQ(world.lines.names(first), (Names{"", "", "end"}));
+  EXPECT_EQ(world.lines.names(second), (Names{"", "end"}));
+}
+
+TEST(FollowBook, AChangeThatANewFollowerSeesFirstIsToldToTheOthersAtTheirPace) {
+  FollowWorld world;
+  const auto first = world.follow("/v1/jobs/7");
+  world.node.state = "completed";
+  const auto second = world.follow("/v1/jobs/7");
+  EXPECT_EQ(world.lines.events(second).back().data["job"]["state"], "completed");
+  EXPECT_EQ(world.lines.names(first), Names{""});
+  world.pass(2s);
+  EXPECT_EQ(world.lines.events(first).back().data["job"]["state"], "completed");
+  EXPECT_EQ(world.lines.names(first).size(), 2U);
+  EXPECT_EQ(world.lines.names(second).size(), 1U);
+}
+
+TEST(FollowBook, AnEventThatANewFollowerSeesFirstIsToldToTheOthersAtTheirPace) {
+  FollowWorld world;
+  world.node.sequences = {1, 2};
+  const auto first = world.follow("/v1/events", {}, "1");
+  world.node.sequences.push_back(3);
+  const auto second = world.follow("/v1/events", {}, "1");
+  EXPECT_EQ(world.lines.names(first).size(), 1U);
+  EXPECT_EQ(world.lines.names(second).size(), 2U);
+  world.pass(2s);
+  EXPECT_EQ(world.lines.events(first).back().id, "3");
+  EXPECT_EQ(world.lines.names(first).size(), 2U);
+  EXPECT_EQ(world.lines.names(second).size(), 2U);
+}
+
 TEST(FollowBook, EachProofIsCheckedAloneAndARevokedOneIsDeniedWhileOthersGoOn) {
   FollowWorld world;
   const auto ada = world.follow(kRankOutputPath, {}, "", "ada");
