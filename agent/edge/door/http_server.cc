@@ -117,7 +117,8 @@ MHD_Daemon* start_library(HttpCore& core, int listening) {
     items.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)});
   }
   items.push_back({MHD_OPTION_END, 0, nullptr});
-  unsigned int flags = static_cast<unsigned int>(MHD_USE_EPOLL_INTERNAL_THREAD) |
+  // Not epoll: see the traps in README.md.
+  unsigned int flags = static_cast<unsigned int>(MHD_USE_POLL_INTERNAL_THREAD) |
                        static_cast<unsigned int>(MHD_ALLOW_SUSPEND_RESUME);
   if (is_https) {
     flags |= static_cast<unsigned int>(MHD_USE_TLS);

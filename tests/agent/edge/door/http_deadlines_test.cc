@@ -2,6 +2,7 @@
 // many; a stop waits for nobody. Method: a real server with deadlines of a tenth of a second.
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ constexpr Duration kSoon = std::chrono::milliseconds(100);
 /// A client that drips sends a byte so often, and at most so many.
 constexpr int kDripMs = 5;
 constexpr int kDripsMax = 4'000;
+/// Its processor time is watched for so long.
+constexpr int kWatchedMs = 400;
 
 class HttpDeadlinesHold : public HttpDoor {
  protected:
@@ -64,6 +67,36 @@ TEST_F(HttpDeadlinesHold, AClientThatIsSilentBehindItsHandshakeHasTheTimeOfAHead
   ASSERT_TRUE(client.start_tls());
   EXPECT_TRUE(client.is_closed());
   EXPECT_EQ(server_->stats().cut_silent, 1U);
+}
+
+// The beginning of a record of TLS: the library waits for more, and must not look again and again.
+TEST_F(HttpDeadlinesHold, AHandshakeThatIsNotWholeTakesNoProcessor) {
+  HttpServerOptions options;
+  options.deadlines.handshake = std::chrono::hours(1);
+  start_on_tcp(std::move(options));
+  HttpClient client = tcp_client();
+  ASSERT_TRUE(client.send(std::string_view("\x16\x03\x01\x01\x00", 5)));
+  const std::clock_t before = std::clock();
+  EXPECT_FALSE(client.has_hung_up(kWatchedMs));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC * kWatchedMs / 4'000);
+}
+
+TEST_F(HttpDeadlinesHold, AnEndThatComesTogetherWithBytesIsSeen) {
+  HttpServerOptions options;
+  options.deadlines.head = std::chrono::hours(1);
+  options.deadlines.body = std::chrono::hours(1);
+  start_on_unix(std::move(options));
+  std::vector<HttpClient> clients;
+  for (int count = 0; count < 50; ++count) {
+    clients.push_back(unix_client());
+    ASSERT_TRUE(clients.back().send(
+        "POST / HTTP/1.1\r\nhost: a\r\nmuster-client: t\r\ncontent-length: 9\r\n\r\nx"));
+    shutdown(clients.back().fd(), SHUT_WR);
+  }
+  for (HttpClient& client : clients) {
+    ASSERT_TRUE(client.is_closed());
+  }
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 0; });
 }
 
 TEST_F(HttpDeadlinesHold, ADrippingHeadIsCut) {
@@ -169,6 +202,22 @@ TEST_F(HttpDeadlinesHold, The257thConnectionOfAUserIsClosed) {
   HttpClient another = unix_client();
   ASSERT_TRUE(another.send(kGetJobs));
   EXPECT_NE(question().number, 0U);
+}
+
+// All of them end at once, and the server with them.
+TEST_F(HttpDeadlinesHold, AStopIsHeardBesideManyEnds) {
+  for (int round = 0; round < 10; ++round) {
+    start_on_unix();
+    {
+      std::vector<HttpClient> clients;
+      for (std::uint64_t count = 1; count <= 128; ++count) {
+        clients.push_back(unix_client());
+        wait_until([count](const HttpStats& stats) { return stats.accepted == count; });
+      }
+    }
+    server_.reset();
+    unlink(path().c_str());
+  }
 }
 
 TEST_F(HttpDeadlinesHold, AStopClosesConnectionsInEachPhase) {
