@@ -27,7 +27,9 @@ namespace {
 using Phase = HttpConnection::Phase;
 
 /// A reader is looked at so often within its deadline.
-constexpr int kReaderLooks = 4;
+constexpr int kReaderLooks = 15;
+/// A larger answer counts in HttpLimits::answers_bytes.
+constexpr std::size_t kLargeAnswer = 32 * 1024;
 /// The reaper rests at least so long between two looks at all connections.
 constexpr Duration kReaperRest = std::chrono::milliseconds(20);
 /// A door that is full may have room again after this time.
@@ -93,13 +95,13 @@ std::vector<HttpQuestion> HttpCore::take() {
   const std::lock_guard lock(mutex_);
   eventfd_t count = 0;
   eventfd_read(wake_fd_, &count);
-  return std::exchange(untaken_, {});
+  return std::exchange(open_.untaken, {});
 }
 
 void HttpCore::answer(std::uint64_t number, HttpAnswer answer, std::shared_ptr<HttpStream> stream) {
   const std::lock_guard lock(mutex_);
-  const auto found = waiting_.find(number);
-  if (found == waiting_.end()) {
+  const auto found = open_.waiting.find(number);
+  if (found == open_.waiting.end()) {
     ++stats_.dropped_answers;
     if (stream != nullptr) {
       stream->leave();
@@ -114,21 +116,21 @@ void HttpCore::answer(std::uint64_t number, HttpAnswer answer, std::shared_ptr<H
 /// The library calls its handler again, which finds the answer.
 void HttpCore::give(HttpConnection& connection, HttpAnswer answer) {
   drop_untaken(connection.exchange.number);
-  waiting_.erase(connection.exchange.number);
+  open_.waiting.erase(connection.exchange.number);
   connection.exchange.answer = std::move(answer);
   connection.deadline = kNever;
   MHD_resume_connection(connection.link);
 }
 
 void HttpCore::drop_untaken(std::uint64_t number) {
-  std::erase_if(untaken_,
+  std::erase_if(open_.untaken,
                 [number](const HttpQuestion& question) { return question.number == number; });
 }
 
 void HttpCore::proven(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  const auto found = waiting_.find(number);
-  if (found != waiting_.end() && !std::exchange(found->second->is_proven, true)) {
+  const auto found = open_.waiting.find(number);
+  if (found != open_.waiting.end() && !std::exchange(found->second->is_proven, true)) {
     addresses_.prove(found->second->key);
   }
 }
@@ -147,19 +149,19 @@ HttpStats HttpCore::stats() const {
   HttpStats stats = stats_;
   stats.connections_now = connections_.size();
   stats.unproven_now = addresses_.unproven();
-  stats.questions_now = waiting_.size();
-  stats.bodies_bytes_now = bodies_bytes_;
+  stats.questions_now = open_.waiting.size();
+  stats.bodies_bytes_now = held_.bodies;
   return stats;
 }
 
 void HttpCore::end() {
   const std::lock_guard lock(mutex_);
   is_ending_ = true;
-  for (const auto& [number, connection] : waiting_) {
+  for (const auto& [number, connection] : open_.waiting) {
     MHD_resume_connection(connection->link);
   }
-  waiting_.clear();
-  untaken_.clear();
+  open_.waiting.clear();
+  open_.untaken.clear();
   for (const auto& [at, connection] : connections_) {
     if (connection->exchange.stream != nullptr) {
       connection->exchange.stream->leave();
@@ -186,6 +188,9 @@ HttpConnection* HttpCore::on_started(MHD_Connection* link, int fd,
   if (client.has_value()) {
     const int yes = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    // Also for what the kernel holds behind the end of the connection.
+    const auto unread_ms = static_cast<unsigned int>(to_ms(options_.deadlines.reader));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unread_ms, sizeof unread_ms);
     connection.peer.address = client->ip_text();
     connection.key = AddressLimits::key_of(*client);
   } else {
@@ -210,12 +215,27 @@ HttpConnection* HttpCore::on_started(MHD_Connection* link, int fd,
   } else {
     set_phase(connection, Phase::kHead, options_.deadlines.head);
   }
+  add_stranger(connection);
   return &connection;
+}
+
+void HttpCore::add_stranger(HttpConnection& connection) {
+  if (connection.is_proven || connection.phase == Phase::kCut) {
+    return;
+  }
+  strangers_.remove(connection);  // Its request ended without an answer.
+  strangers_.add(connection, connection.key, boot_now());
+  if (strangers_.size() > options_.limits.strangers) {
+    ++stats_.cut_silent;
+    cut(*strangers_.first_to_go().connection);
+  }
 }
 
 void HttpCore::on_closed(HttpConnection* connection) {
   const std::lock_guard lock(mutex_);
   end_exchange(*connection);
+  strangers_.remove(*connection);
+  unread_.remove(*connection);
   addresses_.remove(connection->key, connection->is_proven);
   connections_.erase(connection);
 }
@@ -242,6 +262,7 @@ void HttpCore::on_handshaken(HttpConnection& connection) {
 void HttpCore::on_target(HttpConnection& connection, std::string_view target) {
   const std::lock_guard lock(mutex_);
   connection.exchange.target = target;
+  unread_.remove(connection);
   // A client may not drip the rest of a later request for as long as it may be idle. That of the
   // first has its deadline since the connection began.
   if (connection.phase == Phase::kIdle || connection.phase == Phase::kHandshake) {
@@ -305,12 +326,12 @@ bool HttpCore::on_body(HttpConnection& connection, std::string_view bytes) {
     refuse(connection,
            problem(413, ResponseStatus::kUsage,
                    "the body has more than " + std::to_string(limits.body_bytes) + " bytes"));
-  } else if (bodies_bytes_ + bytes.size() > limits.bodies_bytes) {
+  } else if (held_.bodies + bytes.size() > limits.bodies_bytes) {
     refuse(connection, busy_answer());
   } else {
     exchange.request.body.append(bytes);
     exchange.body_held += bytes.size();
-    bodies_bytes_ += bytes.size();
+    held_.bodies += bytes.size();
   }
   return true;
 }
@@ -318,7 +339,7 @@ bool HttpCore::on_body(HttpConnection& connection, std::string_view bytes) {
 /// The whole request is there.
 void HttpCore::ask(HttpConnection& connection) {
   HttpExchange& exchange = connection.exchange;
-  if (connection.phase == Phase::kBody && waiting_.size() >= options_.limits.questions) {
+  if (connection.phase == Phase::kBody && open_.waiting.size() >= options_.limits.questions) {
     refuse(connection, busy_answer());
     return;
   }
@@ -327,11 +348,12 @@ void HttpCore::ask(HttpConnection& connection) {
   if (connection.phase != Phase::kBody) {
     return;
   }
-  exchange.number = ++last_number_;
-  waiting_.emplace(exchange.number, &connection);
+  strangers_.remove(connection);
+  exchange.number = ++open_.last_number;
+  open_.waiting.emplace(exchange.number, &connection);
   ++stats_.questions;
   set_phase(connection, Phase::kWaiting, options_.deadlines.question);
-  untaken_.push_back({exchange.number, std::exchange(exchange.request, {}), connection.peer});
+  open_.untaken.push_back({exchange.number, std::exchange(exchange.request, {}), connection.peer});
   eventfd_write(wake_fd_, 1);
 }
 
@@ -343,6 +365,11 @@ bool HttpCore::send(HttpConnection& connection, std::unique_lock<std::mutex>& lo
   connection.stalls = 0;
   exchange.answer_by = stream == nullptr ? boot_now() + options_.deadlines.answer : kNever;
   set_phase(connection, Phase::kAnswering, options_.deadlines.reader / kReaderLooks);
+  strangers_.remove(connection);
+  if (!hold_answer(connection, answer.body.size())) {
+    ++stats_.refused_busy;
+    answer = busy_answer();
+  }
   lock.unlock();
   const auto status = static_cast<unsigned int>(answer.status);
   MHD_Response* response = stream == nullptr
@@ -354,19 +381,68 @@ bool HttpCore::send(HttpConnection& connection, std::unique_lock<std::mutex>& lo
   return is_queued;
 }
 
+bool HttpCore::hold_answer(HttpConnection& connection, std::size_t bytes) {
+  if (bytes <= kLargeAnswer) {
+    return true;
+  }
+  const std::size_t most = options_.limits.answers_bytes;
+  while (held_.answers + bytes > most && !held_.readers.empty()) {
+    HttpConnection& slowest =
+        **std::max_element(held_.readers.begin(), held_.readers.end(),
+                           [](const HttpConnection* one, const HttpConnection* other) {
+                             return one->stalls < other->stalls;
+                           });
+    if (slowest.stalls == 0) {
+      return false;
+    }
+    cut_reader(slowest);
+  }
+  connection.exchange.answer_held = bytes;
+  held_.answers += bytes;
+  held_.readers.insert(&connection);
+  return true;
+}
+
 void HttpCore::on_completed(HttpConnection& connection) {
   const std::lock_guard lock(mutex_);
   end_exchange(connection);
   // A small answer is the kernel's at once, whether the client reads it or not.
   const HttpDeadlines& deadlines = options_.deadlines;
-  connection.is_unread = unsent_bytes(connection.fd) > 0 && deadlines.reader < deadlines.idle;
-  set_phase(connection, Phase::kIdle, connection.is_unread ? deadlines.reader : deadlines.idle);
+  const bool is_unread = unsent_bytes(connection.fd) > 0 && deadlines.reader < deadlines.idle;
+  set_phase(connection, Phase::kIdle, is_unread ? deadlines.reader : idle_limit(connection));
+  add_stranger(connection);
+  if (is_unread && connection.phase == Phase::kIdle) {
+    unread_.remove(connection);
+    unread_.add(connection, connection.key, boot_now());
+    end_unread();
+  }
+}
+
+Duration HttpCore::idle_limit(const HttpConnection& connection) const {
+  const HttpDeadlines& deadlines = options_.deadlines;
+  return connection.is_proven ? deadlines.idle : std::min(deadlines.idle, deadlines.head);
+}
+
+void HttpCore::end_unread() {
+  while (unread_.size() > options_.limits.unread) {
+    const auto [oldest, since] = unread_.first_to_go();
+    if (unsent_bytes(oldest->fd) == 0) {
+      unread_.remove(*oldest);
+      oldest->deadline +=
+          std::max<Duration>(Duration(0), idle_limit(*oldest) - options_.deadlines.reader);
+    } else if (boot_now() - since < options_.deadlines.confirmed) {
+      return;  // Room is made as the next answer comes to its end.
+    } else {
+      cut_reader(*oldest);
+    }
+  }
 }
 
 void HttpCore::end_exchange(HttpConnection& connection) {
   HttpExchange& exchange = connection.exchange;
   release_body(exchange);
-  waiting_.erase(exchange.number);
+  release_answer(connection);
+  open_.waiting.erase(exchange.number);
   drop_untaken(exchange.number);
   if (exchange.stream != nullptr) {
     exchange.stream->leave();
@@ -375,7 +451,12 @@ void HttpCore::end_exchange(HttpConnection& connection) {
 }
 
 void HttpCore::release_body(HttpExchange& exchange) {
-  bodies_bytes_ -= std::exchange(exchange.body_held, 0);
+  held_.bodies -= std::exchange(exchange.body_held, 0);
+}
+
+void HttpCore::release_answer(HttpConnection& connection) {
+  held_.answers -= std::exchange(connection.exchange.answer_held, 0);
+  held_.readers.erase(&connection);
 }
 
 // ---- the reaper ----
@@ -423,15 +504,16 @@ void HttpCore::expire(HttpConnection& connection, Instant now) {
 }
 
 void HttpCore::expire_idle(HttpConnection& connection, Instant now) {
-  const bool is_unread = unsent_bytes(connection.fd) > 0;
-  if (std::exchange(connection.is_unread, false) && !is_unread) {
-    connection.deadline = now + (options_.deadlines.idle - options_.deadlines.reader);
+  const bool was_unread = unread_.remove(connection);
+  if (unsent_bytes(connection.fd) > 0) {
+    return cut_reader(connection);
+  }
+  const Duration rest = idle_limit(connection) - options_.deadlines.reader;
+  if (was_unread && rest > Duration(0)) {
+    connection.deadline = now + rest;
     return;
   }
-  ++(is_unread ? stats_.cut_readers : stats_.closed_idle);
-  if (is_unread) {
-    forget_unsent(connection.fd);
-  }
+  ++stats_.closed_idle;
   cut(connection);
 }
 
@@ -439,7 +521,7 @@ void HttpCore::expire_idle(HttpConnection& connection, Instant now) {
 void HttpCore::expire_question(HttpConnection& connection) {
   const std::uint64_t number = connection.exchange.number;
   const bool is_untaken =
-      std::any_of(untaken_.begin(), untaken_.end(),
+      std::any_of(open_.untaken.begin(), open_.untaken.end(),
                   [number](const HttpQuestion& question) { return question.number == number; });
   ++stats_.late;
   give(connection, is_untaken ? busy_answer() : late_answer());
@@ -462,6 +544,10 @@ void HttpCore::look_at_reader(HttpConnection& connection, Instant now) {
     connection.deadline = now + options_.deadlines.reader / kReaderLooks;
     return;
   }
+  cut_reader(connection);
+}
+
+void HttpCore::cut_reader(HttpConnection& connection) {
   ++stats_.cut_readers;
   forget_unsent(connection.fd);
   cut(connection);
@@ -471,6 +557,9 @@ void HttpCore::look_at_reader(HttpConnection& connection, Instant now) {
 /// takes the same lock. The library sees the end of the socket and closes it.
 void HttpCore::cut(HttpConnection& connection) {
   connection.phase = Phase::kCut;
+  strangers_.remove(connection);
+  unread_.remove(connection);
+  release_answer(connection);
   connection.deadline = kNever;
   shutdown(connection.fd, SHUT_RDWR);
   if (connection.exchange.stream != nullptr) {

@@ -14,12 +14,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "agent/edge/door/address_limits.h"
+#include "agent/edge/door/connection_crowd.h"
 #include "agent/edge/door/http_server.h"
 #include "agent/edge/door/tls_choice.h"
 #include "agent/edge/door/tls_watch.h"
@@ -35,10 +37,11 @@ struct HttpExchange {
   HttpRequest request{};
   std::optional<HttpAnswer> answer{};  ///< Or a refusal.
   std::shared_ptr<HttpStream> stream{};
-  std::uint64_t number = 0;    ///< Of its question; 0 = none yet.
-  std::size_t body_seen = 0;   ///< Bytes that came, kept or dropped.
-  std::size_t body_held = 0;   ///< Bytes that count in bodies_bytes_.
-  Instant answer_by = kNever;  ///< When the whole answer must be sent.
+  std::uint64_t number = 0;     ///< Of its question; 0 = none yet.
+  std::size_t body_seen = 0;    ///< Bytes that came, kept or dropped.
+  std::size_t body_held = 0;    ///< Bytes that count in HttpHoldings::bodies.
+  std::size_t answer_held = 0;  ///< Bytes that count in HttpHoldings::answers.
+  Instant answer_by = kNever;   ///< When the whole answer must be sent.
 };
 
 struct HttpConnection {
@@ -57,7 +60,6 @@ struct HttpConnection {
   HttpPeer peer{};
   AddressLimits::Key key{};
   bool is_proven = false;
-  bool is_unread = false;  ///< While idle: the kernel held a part of the last answer at its end.
   Phase phase = Phase::kHead;
   Instant deadline = kNever;
   HttpExchange exchange{};
@@ -65,6 +67,20 @@ struct HttpConnection {
   std::atomic<std::uint64_t> progress{0};  ///< Of large answers, by the library's thread.
   std::uint64_t seen_progress = 0;         ///< At the reaper's last look.
   int stalls = 0;                          ///< Looks since it last moved.
+};
+
+/// The questions that have no answer.
+struct OpenQuestions {
+  std::map<std::uint64_t, HttpConnection*> waiting{};  ///< Suspended; by question.
+  std::vector<HttpQuestion> untaken{};                 ///< Of these.
+  std::uint64_t last_number = 0;
+};
+
+/// Bytes that all connections hold together.
+struct HttpHoldings {
+  std::size_t bodies = 0;               ///< Of requests that have no answer.
+  std::size_t answers = 0;              ///< Of large answers under way.
+  std::set<HttpConnection*> readers{};  ///< Of these answers.
 };
 
 class HttpCore {
@@ -112,21 +128,32 @@ class HttpCore {
  private:
   void set_phase(HttpConnection& connection, HttpConnection::Phase phase, Duration limit);
   void on_handshaken(HttpConnection& connection);
+  /// It has no request under way, and showed no proof. Makes room among those.
+  void add_stranger(HttpConnection& connection);
   void on_head(HttpConnection& connection, const Line& line);
   bool on_body(HttpConnection& connection, std::string_view bytes);
   void refuse(HttpConnection& connection, HttpAnswer refusal);
   void ask(HttpConnection& connection);
+  /// Makes room for an answer of that size, at the cost of readers that stand still. False: there
+  /// is no room.
+  bool hold_answer(HttpConnection& connection, std::size_t bytes);
   /// Sends the answer of the exchange; unlocks.
   bool send(HttpConnection& connection, std::unique_lock<std::mutex>& lock);
   void give(HttpConnection& connection, HttpAnswer answer);
   void end_exchange(HttpConnection& connection);
+  /// How long it may be without a request.
+  Duration idle_limit(const HttpConnection& connection) const;
+  /// Makes room among answers that the kernel holds for their clients.
+  void end_unread();
   void release_body(HttpExchange& exchange);
+  void release_answer(HttpConnection& connection);
   void drop_untaken(std::uint64_t number);
   void reap();
   void expire(HttpConnection& connection, Instant now);
   void expire_idle(HttpConnection& connection, Instant now);
   void expire_question(HttpConnection& connection);
   void look_at_reader(HttpConnection& connection, Instant now);
+  void cut_reader(HttpConnection& connection);
   void cut(HttpConnection& connection);
 
   HttpServerOptions options_;  ///< `browser` is guarded as what follows; the rest never changes.
@@ -134,11 +161,11 @@ class HttpCore {
   const int wake_fd_;
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<HttpConnection*, std::unique_ptr<HttpConnection>> connections_;
+  ConnectionCrowd strangers_;  ///< Without a proof, and without a request under way.
+  ConnectionCrowd unread_;     ///< Idle; the kernel held a part of their last answer at its end.
   AddressLimits addresses_;
-  std::map<std::uint64_t, HttpConnection*> waiting_;  ///< Suspended; by question.
-  std::vector<HttpQuestion> untaken_;
-  std::uint64_t last_number_ = 0;
-  std::size_t bodies_bytes_ = 0;
+  OpenQuestions open_;
+  HttpHoldings held_;
   HttpStats stats_;
   bool is_ending_ = false;
   Instant next_look_ = kNever;  ///< Of the reaper, who is woken for an earlier deadline.

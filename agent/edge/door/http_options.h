@@ -26,6 +26,9 @@ struct HttpDeadlines {
   Duration body = std::chrono::seconds(30);      ///< From there to the end of the body.
   Duration question = std::chrono::seconds(10);  ///< Until the owner answers; then 504.
   Duration reader = std::chrono::seconds(30);  ///< In which the reader of an answer takes nothing.
+  /// An answer that its client did not confirm for less is not dropped to make room: there are
+  /// clients on the other side of the world.
+  Duration confirmed = std::chrono::seconds(2);
   Duration answer = std::chrono::minutes(10);  ///< For a whole answer; streams have none.
   Duration idle = std::chrono::seconds(60);    ///< Between an answer and the next request.
 };
@@ -34,10 +37,19 @@ struct HttpLimits {
   std::size_t connections = 8'192;        ///< More wait in the kernel.
   std::size_t per_address = 256;          ///< More are closed at once.
   std::size_t unproven_per_address = 64;  ///< Of these, without a proof so far.
-  std::size_t head_bytes = 16 * 1024;     ///< 431 beyond.
-  std::size_t body_bytes = 1024 * 1024;   ///< 413 beyond.
-  std::size_t bodies_bytes = 64 << 20;    ///< Of all requests that are not answered; then 503.
-  std::size_t questions = 256;            ///< That wait for an answer; then 503.
+  /// Connections without a proof and without a request under way; a further one ends the oldest of
+  /// the address that has the most of them.
+  std::size_t strangers = 768;
+  std::size_t head_bytes = 16 * 1024;    ///< 431 beyond.
+  std::size_t body_bytes = 1024 * 1024;  ///< 413 beyond.
+  std::size_t bodies_bytes = 64 << 20;   ///< Of all requests that are not answered; then 503.
+  /// Of all large answers that are not sent; then readers that stand still are cut, and without
+  /// such a reader, 503.
+  std::size_t answers_bytes = 16 << 20;
+  /// Answers that the kernel holds as a whole for clients that do not read them; then the oldest of
+  /// the address that has the most of them is dropped, with its connection.
+  std::size_t unread = 256;
+  std::size_t questions = 256;  ///< That wait for an answer; then 503.
 };
 
 struct HttpServerOptions {

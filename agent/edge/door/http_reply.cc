@@ -15,8 +15,9 @@
 namespace muster::agent {
 namespace {
 
-/// A larger body is copied in pieces of this size.
-constexpr std::size_t kWindowBytes = 64 * 1024;
+/// A larger body is copied in pieces of this size, that of a record of TLS: a connection holds one
+/// for as long as its client does not read.
+constexpr std::size_t kWindowBytes = 16 * 1024;
 /// Of a stream, for as long as it is followed: a node has thousands of them.
 constexpr std::size_t kStreamWindowBytes = 4 * 1024;
 

@@ -44,7 +44,7 @@ struct HttpStats {
   std::uint64_t bodies_bytes_now = 0;
   std::uint64_t accepted = 0;
   std::uint64_t refused_address = 0;  ///< Its address had too many connections.
-  std::uint64_t cut_silent = 0;       ///< Handshake or header too late.
+  std::uint64_t cut_silent = 0;       ///< Handshake or header too late, or too many of them.
   std::uint64_t cut_body = 0;
   std::uint64_t cut_readers = 0;
   std::uint64_t closed_idle = 0;

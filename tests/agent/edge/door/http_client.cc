@@ -59,12 +59,16 @@ HttpClient HttpClient::over_unix(const std::string& path) {
   return HttpClient(fd);
 }
 
-HttpClient HttpClient::over_tcp(std::uint16_t port) {
+HttpClient HttpClient::over_tcp(std::uint16_t port, std::uint8_t source) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~std::uint32_t{0xff}) | source);
+  CHECK(bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0);
   CHECK(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   return HttpClient(fd);
 }

@@ -15,7 +15,7 @@ inline constexpr int kClientPatienceMs = 20'000;
 class HttpClient {
  public:
   static HttpClient over_unix(const std::string& path);
-  static HttpClient over_tcp(std::uint16_t port);
+  static HttpClient over_tcp(std::uint16_t port, std::uint8_t source = 1);
   HttpClient(HttpClient&& other) noexcept;
   HttpClient& operator=(HttpClient&&) = delete;
   ~HttpClient();

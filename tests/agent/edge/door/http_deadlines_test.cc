@@ -204,6 +204,100 @@ TEST_F(HttpDeadlinesHold, The257thConnectionOfAUserIsClosed) {
   EXPECT_NE(question().number, 0U);
 }
 
+TEST_F(HttpDeadlinesHold, TheAddressWithTheMostStrangersMakesRoom) {
+  HttpServerOptions options;
+  options.deadlines.handshake = std::chrono::hours(1);
+  options.limits.strangers = 3;
+  start_on_tcp(std::move(options));
+  HttpClient asks = tcp_client(3);
+  ASSERT_TRUE(asks.start_tls());
+  ASSERT_TRUE(asks.send(kGetJobs));
+  EXPECT_NE(question().number, 0U);
+  HttpClient single = tcp_client(2);
+  std::vector<HttpClient> many;
+  for (std::uint64_t count = 0; count < 4; ++count) {
+    many.push_back(tcp_client());
+    wait_until([count](const HttpStats& stats) { return stats.accepted == count + 3; });
+  }
+  EXPECT_TRUE(many[0].is_closed());
+  EXPECT_TRUE(many[1].is_closed());
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 4; });
+  EXPECT_EQ(server_->stats().cut_silent, 2U);
+  EXPECT_FALSE(many[2].has_hung_up(0) || many[3].has_hung_up(0));
+  EXPECT_FALSE(single.has_hung_up(0)) << "it is older, and its address has one alone";
+  EXPECT_FALSE(asks.has_hung_up(0)) << "it has a request under way";
+}
+
+TEST_F(HttpDeadlinesHold, LargeAnswersTakeBoundedMemory) {
+  constexpr std::size_t kBytes = 16 << 20;
+  HttpServerOptions options;
+  options.deadlines.reader = std::chrono::hours(1);
+  options.limits.answers_bytes = 2 * kBytes;
+  start_on_unix(std::move(options));
+  std::vector<HttpClient> clients;
+  const auto told_a_new_one = [&] {
+    clients.push_back(unix_client());
+    EXPECT_TRUE(clients.back().send(kGetJobs));
+    server_->answer(question().number, {200, "text/plain", {}, std::string(kBytes - 1, 'a') + "b"});
+    return clients.back().until("\r\n\r\n").substr(0, 12);
+  };
+  EXPECT_EQ(told_a_new_one(), "HTTP/1.1 200");
+  EXPECT_EQ(told_a_new_one(), "HTTP/1.1 200");
+  EXPECT_EQ(told_a_new_one(), "HTTP/1.1 503") << "nobody stands still so far";
+  EXPECT_EQ(server_->stats().cut_readers, 0U);
+  EXPECT_EQ(clients[0].until("b").size(), kBytes);
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 3; });
+  EXPECT_EQ(told_a_new_one(), "HTTP/1.1 200");
+}
+
+TEST_F(HttpDeadlinesHold, ReadersThatStandStillMakeRoom) {
+  constexpr std::size_t kBytes = 4 << 20;
+  HttpServerOptions options;
+  options.deadlines.reader = std::chrono::seconds(6);
+  options.limits.answers_bytes = kBytes;
+  start_on_unix(std::move(options));
+  HttpClient stands = unix_client();
+  ASSERT_TRUE(stands.send(kGetJobs));
+  server_->answer(question().number, {200, "text/plain", {}, std::string(kBytes, 'a')});
+  EXPECT_EQ(stands.until("\r\n\r\n").substr(0, 12), "HTTP/1.1 200");
+  std::string told = "HTTP/1.1 503";
+  std::uint64_t asked = 0;
+  while (told == "HTTP/1.1 503" && server_->stats().cut_readers == 0) {
+    HttpClient reads = unix_client();
+    ASSERT_TRUE(reads.send(kGetJobs));
+    server_->answer(question().number, {200, "text/plain", {}, std::string(kBytes, 'a')});
+    told = reads.until("\r\n\r\n").substr(0, 12);
+    ++asked;
+    poll(nullptr, 0, 20);
+  }
+  EXPECT_EQ(told, "HTTP/1.1 200") << "after " << asked;
+  EXPECT_EQ(server_->stats().cut_readers, 1U);
+  EXPECT_TRUE(stands.is_closed());
+}
+
+TEST_F(HttpDeadlinesHold, AnswersThatTheKernelHoldsAreBoundedToo) {
+  HttpServerOptions options;
+  options.limits.unread = 2;
+  options.deadlines.confirmed = Duration(0);
+  start_on_unix(std::move(options));
+  std::vector<HttpClient> clients;
+  for (std::uint64_t count = 0; count < 6; ++count) {
+    clients.push_back(unix_client());
+    ASSERT_TRUE(clients.back().send(kGetJobs));
+    server_->answer(question().number, {200, "text/plain", {}, std::string(12 * 1024, 'a')});
+    if (count < 2) {
+      EXPECT_GT(clients.back().answer().size(), 12U * 1024) << "these read";
+    }
+  }
+  wait_until([](const HttpStats& stats) { return stats.connections_now == 4; });
+  EXPECT_EQ(server_->stats().cut_readers, 2U);
+  EXPECT_TRUE(clients[2].is_closed());
+  EXPECT_TRUE(clients[3].is_closed());
+  for (const std::size_t at : {0U, 1U, 4U, 5U}) {
+    EXPECT_FALSE(clients[at].has_hung_up(0)) << at;
+  }
+}
+
 // All of them end at once, and the server with them.
 TEST_F(HttpDeadlinesHold, AStopIsHeardBesideManyEnds) {
   for (int round = 0; round < 10; ++round) {

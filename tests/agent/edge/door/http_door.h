@@ -53,7 +53,10 @@ class HttpDoor : public testing::Test {
   }
 
   HttpClient unix_client() const { return HttpClient::over_unix(path()); }
-  HttpClient tcp_client() const { return HttpClient::over_tcp(server_->endpoint().port); }
+  /// From 127.0.0.`source`.
+  HttpClient tcp_client(std::uint8_t source = 1) const {
+    return HttpClient::over_tcp(server_->endpoint().port, source);
+  }
 
   /// The next question; number 0 if there is no question in time.
   HttpQuestion question() {
