@@ -303,6 +303,17 @@ std::variant<RouteMatch, NoRoute> match(HttpMethod method, std::string_view path
   return none;
 }
 
+bool lists_many(const HttpRequest& request) {
+  if (request.method != HttpMethod::kGet && request.method != HttpMethod::kHead) {
+    return false;
+  }
+  const std::span<const Route> all = routes();
+  return std::any_of(all.begin(), all.end(), [&request](const Route& route) {
+    const bool is_list = route.has_pages || route.id == RouteId::kTargets;
+    return is_list && route.method == HttpMethod::kGet && route.path == request.path;
+  });
+}
+
 std::string_view text_of(HttpMethod method) {
   switch (method) {
     case HttpMethod::kGet:

@@ -119,6 +119,9 @@ struct NoRoute {
 /// `path` is percent-decoded and has no query. HEAD is matched as GET.
 std::variant<RouteMatch, NoRoute> match(HttpMethod method, std::string_view path);
 
+/// The request reads a list, whose answer may be large: its route has pages, or lists all hosts.
+bool lists_many(const HttpRequest& request);
+
 /// "GET"; of kOther "?".
 std::string_view text_of(HttpMethod method);
 

@@ -367,6 +367,9 @@ void EventLoop::hear(gossip::TransportInput input) {
   }
   const gossip::MessageType type = gossip::type_in(received->bytes);
   const std::size_t size = received->bytes.size();
+  if (parts_.web != nullptr) {
+    parts_.web->notice_message();
+  }
   step(std::move(*received));
   account_.heard(type, size);
 }

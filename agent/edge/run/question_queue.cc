@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gossip/base/check.h"
+
 namespace muster::agent {
 namespace {
 
@@ -19,6 +21,7 @@ void QuestionQueue::push(Waiting waiting) {
     turns_.push_back(client);
   }
   own.push_back(std::move(waiting));
+  ++size_;
 }
 
 std::optional<QuestionQueue::Waiting> QuestionQueue::pop() {
@@ -28,6 +31,7 @@ std::optional<QuestionQueue::Waiting> QuestionQueue::pop() {
   const auto at = by_client_.find(turns_.front());
   Waiting next = std::move(at->second.front());
   at->second.pop_front();
+  --size_;
   if (at->second.empty()) {
     by_client_.erase(at);
     turns_.pop_front();
@@ -37,10 +41,39 @@ std::optional<QuestionQueue::Waiting> QuestionQueue::pop() {
   return next;
 }
 
+QuestionQueue::Waiting QuestionQueue::take_newest_of_most() {
+  CHECK(!by_client_.empty());
+  const auto most = std::max_element(
+      by_client_.begin(), by_client_.end(),
+      [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
+  Waiting newest = std::move(most->second.back());
+  most->second.pop_back();
+  --size_;
+  forget_idle();
+  return newest;
+}
+
+std::vector<QuestionQueue::Waiting> QuestionQueue::take_late(Instant taken_by) {
+  std::vector<Waiting> late;
+  for (auto& [client, own] : by_client_) {
+    while (!own.empty() && own.front().taken_at <= taken_by) {
+      late.push_back(std::move(own.front()));
+      own.pop_front();
+    }
+  }
+  size_ -= late.size();
+  forget_idle();
+  return late;
+}
+
 void QuestionQueue::forget(const HttpServer& server) {
   for (auto& [client, own] : by_client_) {
-    std::erase_if(own, [&server](const Waiting& each) { return each.server == &server; });
+    size_ -= std::erase_if(own, [&server](const Waiting& each) { return each.server == &server; });
   }
+  forget_idle();
+}
+
+void QuestionQueue::forget_idle() {
   std::erase_if(turns_,
                 [this](const std::string& client) { return by_client_.at(client).empty(); });
   std::erase_if(by_client_, [](const auto& each) { return each.second.empty(); });

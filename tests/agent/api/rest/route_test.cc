@@ -55,6 +55,22 @@ TEST(RouteTest, FindsTheRowAndTheValuesOfThePath) {
   }
 }
 
+TEST(RouteTest, KnowsTheListsThatMayBeLarge) {
+  const auto lists = [](HttpMethod method, std::string path) {
+    HttpRequest request;
+    request.method = method;
+    request.path = std::move(path);
+    return lists_many(request);
+  };
+  EXPECT_TRUE(lists(HttpMethod::kGet, "/v1/jobs"));
+  EXPECT_TRUE(lists(HttpMethod::kHead, "/v1/hosts"));
+  EXPECT_TRUE(lists(HttpMethod::kGet, "/v1/targets"));
+  EXPECT_FALSE(lists(HttpMethod::kPost, "/v1/jobs"));
+  EXPECT_FALSE(lists(HttpMethod::kGet, "/v1/jobs/7"));
+  EXPECT_FALSE(lists(HttpMethod::kGet, "/v1/whoami"));
+  EXPECT_FALSE(lists(HttpMethod::kGet, "/healthz"));
+}
+
 struct LostPath {
   HttpMethod method;
   std::string path;

@@ -107,7 +107,7 @@ class WebPartsTest : public testing::Test {
 
 TEST_F(WebPartsTest, LoginsComeByTheSocketAndOthersNeedAToken) {
   ASSERT_TRUE(begin());
-  EXPECT_EQ(door_->fds().size(), 2U);
+  EXPECT_EQ(door_->stats().size(), 2U);
   HttpClient login = HttpClient::over_unix(home_ / "http.sock");
   EXPECT_TRUE(hears(login));
   ASSERT_TRUE(certify());
@@ -120,7 +120,7 @@ TEST_F(WebPartsTest, LoginsComeByTheSocketAndOthersNeedAToken) {
 TEST_F(WebPartsTest, WithoutHttpsTheSocketIsThere) {
   options_.web.https = std::nullopt;
   ASSERT_TRUE(begin());
-  EXPECT_EQ(door_->fds().size(), 1U);
+  EXPECT_EQ(door_->stats().size(), 1U);
   turn();
   EXPECT_FALSE(fs::exists(home_ / "https"));
 }
@@ -134,10 +134,10 @@ TEST_F(WebPartsTest, ATakenPortEndsTheStartOnlyIfItWasAskedFor) {
   EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
   options_.web.is_asked_for = false;
   ASSERT_TRUE(begin());
-  EXPECT_EQ(door_->fds().size(), 1U);
+  EXPECT_EQ(door_->stats().size(), 1U);
   EXPECT_NE(logged().find("event=https_port_taken"), std::string::npos) << logged();
   turn();
-  EXPECT_EQ(door_->fds().size(), 1U);
+  EXPECT_EQ(door_->stats().size(), 1U);
 }
 
 TEST_F(WebPartsTest, TheFilesOfASiteHaveToBeGoodWhateverTheAddress) {
@@ -193,7 +193,7 @@ TEST_F(WebPartsTest, ARemovedSocketIsServedAgain) {
   ASSERT_TRUE(begin());
   fs::remove(home_ / "http.sock");
   turn();
-  EXPECT_EQ(door_->fds().size(), 2U);
+  EXPECT_EQ(door_->stats().size(), 2U);
   EXPECT_NE(logged().find("event=socket_renewed"), std::string::npos) << logged();
   HttpClient login = HttpClient::over_unix(home_ / "http.sock");
   EXPECT_TRUE(hears(login));
