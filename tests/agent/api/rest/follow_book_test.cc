@@ -157,6 +157,27 @@ TEST(FollowBook, EachProofIsCheckedAloneAndARevokedOneIsDeniedWhileOthersGoOn) {
   EXPECT_EQ(world.book.followers(), 1U);
 }
 
+TEST(FollowBook, NoByteGoesToAFollowerForWhoseProofItWasNotRead) {
+  FollowWorld world;
+  world.node.rank_state = "assigned";
+  world.node.has_output = false;
+  world.node.may_not_read.insert("eve");
+  const auto ada = world.follow(kRankOutputPath, {}, "", "ada");
+  const auto eve = world.follow(kRankOutputPath, {}, "", "eve");
+  EXPECT_TRUE(world.lines.lines[eve].is_open) << "there is no output that she may not read";
+  world.pass(1s);
+  world.node.rank_state = "running";
+  world.node.has_output = true;
+  world.node.output = "secret\n";
+  world.pass(2s);
+  EXPECT_EQ(bytes_told(world, ada), "secret\n");
+  world.pass(20s);
+  EXPECT_EQ(bytes_told(world, ada), "secret\n");
+  EXPECT_EQ(world.lines.names(eve), Names{"denied"});
+  EXPECT_EQ(world.lines.lines[eve].text.find("secret"), std::string::npos);
+  EXPECT_EQ(world.book.followers(), 1U);
+}
+
 TEST(FollowBook, AFirstQuestionThatIsRefusedIsAnAnswerWithoutEvents) {
   FollowWorld world;
   world.node.denied.insert("eve");

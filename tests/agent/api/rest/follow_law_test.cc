@@ -21,7 +21,7 @@ using rest_testing::events_in;
 using rest_testing::FollowedEvent;
 using rest_testing::FollowWorld;
 
-constexpr int kLawSeeds = 30;
+constexpr int kLawSeeds = 10;
 constexpr int kLawSteps = 200;
 constexpr std::size_t kReaders = 8;
 

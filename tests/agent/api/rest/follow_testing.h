@@ -185,6 +185,7 @@ class FollowedNode {
   std::vector<std::uint64_t> sequences;
   std::uint64_t events_dropped = 0;  ///< Sequences up to here are not kept.
   std::set<std::string> denied;
+  std::set<std::string> may_not_read;  ///< They see the job. A host without output refuses none.
   ResponseStatus fails = ResponseStatus::kOk;
   std::map<Verb, int> asked;
   std::set<std::string> lines_shown;
@@ -195,6 +196,9 @@ class FollowedNode {
     const auto query = decode_payload<OutputQuery>(request.arguments).value_or(OutputQuery());
     if (!has_output) {
       return bad(ResponseStatus::kNotFound, "it was removed, as the folder is full");
+    }
+    if (may_not_read.contains(request.access)) {
+      return bad(ResponseStatus::kDenied, "only the owner of a job reads its output");
     }
     OutputChunk chunk;
     chunk.size = output.size();

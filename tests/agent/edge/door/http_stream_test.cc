@@ -3,6 +3,7 @@
 
 #include "agent/edge/door/http_stream.h"
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,9 @@ namespace muster::agent {
 namespace {
 
 constexpr int kPushesMax = 10'000;
+/// Together twice as long as a reader may take nothing.
+constexpr int kSlowReads = 50;
+constexpr int kSlowReadMs = 40;
 
 class HttpStreamFlows : public HttpDoor {
  protected:
@@ -60,6 +64,27 @@ TEST_F(HttpStreamFlows, AFollowerThatDoesNotReadIsToldOfAndCut) {
   wait_until([](const HttpStats& stats) { return stats.connections_now == 0; });
   EXPECT_TRUE(stream->is_gone());
   EXPECT_EQ(stream->waiting(), 0U);
+}
+
+// Neither the time of an answer nor that of an idle connection counts, and it takes something.
+TEST_F(HttpStreamFlows, ABusyFollowerThatReadsSlowlyIsNotCut) {
+  HttpServerOptions options;
+  options.deadlines.reader = std::chrono::seconds(1);
+  options.deadlines.answer = std::chrono::milliseconds(20);
+  options.deadlines.idle = std::chrono::milliseconds(20);
+  start_on_unix(std::move(options));
+  const auto stream = std::make_shared<HttpStream>();
+  HttpClient client = follow(stream);
+  const std::string part(16 * 1024, 'x');
+  std::array<char, 4 * 1024> read{};
+  for (int reads = 0; reads < kSlowReads; ++reads) {
+    while (stream->push(part)) {
+    }
+    ASSERT_FALSE(client.has_hung_up(kSlowReadMs)) << "behind " << reads << " reads";
+    ASSERT_GT(recv(client.fd(), read.data(), read.size(), 0), 0);
+  }
+  EXPECT_FALSE(stream->is_gone());
+  EXPECT_EQ(server_->stats().cut_readers, 0U);
 }
 
 TEST_F(HttpStreamFlows, AQuietFollowerStaysAndOneThatLeavesIsNoticed) {
