@@ -129,6 +129,10 @@ Status check_kind(const TlsPaths& paths, const HttpTls& tls) {
   return ok();
 }
 
+bool holds(const CertificateFacts& facts, std::int64_t now_unix_s) {
+  return facts.not_before_unix_s <= now_unix_s && now_unix_s < facts.not_after_unix_s;
+}
+
 }  // namespace
 
 TlsFiles::Mark::Mark(const struct stat& facts)
@@ -143,7 +147,7 @@ TlsFiles::Mark::Mark(const struct stat& facts)
 Result<TlsFiles> TlsFiles::open(TlsPaths paths) {
   TlsFiles files(std::move(paths));
   bool is_new = false;
-  if (const Status loaded = files.load(is_new); !loaded.has_value()) {
+  if (const Status loaded = files.load(std::nullopt, is_new); !loaded.has_value()) {
     return loaded.error();
   }
   return files;
@@ -189,7 +193,7 @@ Result<std::string> TlsFiles::read_file(const std::string& path, bool is_secret,
   return std::move(held.text);
 }
 
-Status TlsFiles::load(bool& is_new) {
+Status TlsFiles::load(std::optional<std::int64_t> now_unix_s, bool& is_new) {
   Marks marks;
   const Result<std::string> certificates =
       read_file(paths_.certificates, false, marks.certificates);
@@ -218,6 +222,13 @@ Status TlsFiles::load(bool& is_new) {
   if (!facts.has_value()) {
     return refused(in_files(facts.error()));
   }
+  if (now_unix_s.has_value() && holds(facts_, *now_unix_s) && !holds(*facts, *now_unix_s)) {
+    return refused({ErrorCode::kInvalid,
+                    paths_.certificates + " holds from " + date_text(facts->not_before_unix_s) +
+                        " to " + date_text(facts->not_after_unix_s) +
+                        ", not now; the one of before, which does, stays: put one there that "
+                        "holds, or set the clock of this host"});
+  }
   is_new = tls.key != tls_.key || tls.certificates != tls_.certificates;
   std::swap(tls_, tls);
   gossip::wipe(tls.key);
@@ -238,12 +249,12 @@ std::optional<TlsChange> TlsFiles::refuse(const std::string& reason) {
   return TlsChange{false, {Severity::kWarn, "https_certificate_refused", {{"reason", reason}}}};
 }
 
-std::optional<TlsChange> TlsFiles::look() {
+std::optional<TlsChange> TlsFiles::look(std::int64_t now_unix_s) {
   if (reason_.empty() && Marks{mark_at(paths_.certificates), mark_at(paths_.key)} == marks_) {
     return std::nullopt;
   }
   bool is_new = false;
-  if (const Status loaded = load(is_new); !loaded.has_value()) {
+  if (const Status loaded = load(now_unix_s, is_new); !loaded.has_value()) {
     return refuse(loaded.error().text);
   }
   reason_.clear();

@@ -1,7 +1,8 @@
 #pragma once
 // TlsFiles are the key and the certificates of HTTPS that a site gives by itself (https_key and
 // https_cert), in place of those of the cluster's own authority. They are read at the start, and
-// again when they change. New ones that cannot be used leave the old ones in force.
+// again when they change. New ones that cannot be used leave the old ones in force, and so does a
+// certificate that does not hold now while the old one does.
 //
 // The tools of a site replace the two files one after another. Therefore a refusal is reported only
 // if the next look finds the same reason again. While there is a reason, each look reads the files,
@@ -41,7 +42,7 @@ class TlsFiles {
   /// Reads both. kNotFound: a file is not there. kDenied: the agent may not read it, or the key is
   /// open to other users of this machine or belongs to one of them. kInvalid: not a regular file,
   /// empty, above kBytesMax, not PEM, a key with a passphrase, or the two do not belong together.
-  /// kIo: the system. Dates are not judged: see facts().
+  /// kIo: the system. Dates are not judged at the start: see facts().
   static Result<TlsFiles> open(TlsPaths paths);
   TlsFiles(TlsFiles&&) = default;
   TlsFiles& operator=(TlsFiles&&) = delete;
@@ -52,10 +53,11 @@ class TlsFiles {
   /// Of the own certificate.
   const CertificateFacts& facts() const { return facts_; }
 
-  /// To be called every few seconds; reads nothing while both files are as they were. The events:
+  /// To be called every few seconds, with the time of the clock of the day in seconds since 1970
+  /// began; reads nothing while both files are as they were. The events:
   /// `https_certificate_taken` with fingerprint and until, `https_certificate_refused` with reason.
   /// nullopt if there is nothing to tell.
-  std::optional<TlsChange> look();
+  std::optional<TlsChange> look(std::int64_t now_unix_s);
 
  private:
   /// Another file, or another text in it, or other rights to it.
@@ -85,8 +87,8 @@ class TlsFiles {
   /// An empty mark for a file that is not there.
   static Mark mark_at(const std::string& path);
   static Result<std::string> read_file(const std::string& path, bool is_secret, Mark& mark);
-  /// Changes nothing if it fails.
-  Status load(bool& is_new);
+  /// Changes nothing if it fails. nullopt: dates are not judged.
+  Status load(std::optional<std::int64_t> now_unix_s, bool& is_new);
   std::optional<TlsChange> refuse(const std::string& reason);
 
   TlsPaths paths_;

@@ -74,8 +74,8 @@ std::string HttpsCertificate::root_path() const {
   return site_.has_value() ? "" : path_of(kRootFile);
 }
 
-std::optional<TlsChange> HttpsCertificate::look() {
-  return site_.has_value() ? site_->look() : std::nullopt;
+std::optional<TlsChange> HttpsCertificate::look(std::int64_t now_unix_s) {
+  return site_.has_value() ? site_->look(now_unix_s) : std::nullopt;
 }
 
 Result<std::optional<CertifyArgs>> HttpsCertificate::wish(std::int64_t now_unix_s,

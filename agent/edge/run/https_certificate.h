@@ -47,7 +47,7 @@ class HttpsCertificate {
   const std::string& root() const { return root_; }
 
   /// To be called every few seconds: takes the new files of a site. As TlsFiles::look().
-  std::optional<TlsChange> look();
+  std::optional<TlsChange> look(std::int64_t now_unix_s);
   /// The wish that a voter shall sign now, for there is no certificate, or it is due, or another
   /// `authority` rules than the one it is of. nullopt: nothing. kIo: no key can be made.
   Result<std::optional<CertifyArgs>> wish(std::int64_t now_unix_s, std::uint64_t authority);

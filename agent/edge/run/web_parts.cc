@@ -215,7 +215,7 @@ void WebParts::turn(Instant now, WebDoor& door) {
   renew_socket(door);
   if (on_port_ != nullptr && now >= next_certificate_) {
     next_certificate_ = now + kCertificatePeriod;
-    if (const std::optional<TlsChange> change = certificate_->look()) {
+    if (const std::optional<TlsChange> change = certificate_->look(unix_now_s())) {
       show(*change);
     }
   }

@@ -79,7 +79,7 @@ TEST_F(TlsFilesTest, FollowsLinks) {
   std::filesystem::rename(key_path(), std::string(folder_) + "/real");
   std::filesystem::create_symlink("real", key_path());
   EXPECT_TRUE(open().has_value());
-  EXPECT_FALSE(opened().look().has_value());
+  EXPECT_FALSE(opened().look(kMadeAt).has_value());
 }
 
 TEST_F(TlsFilesTest, AMissingFileIsNamed) {
@@ -150,9 +150,9 @@ TEST_F(TlsFilesTest, APipeOrAFolderStopsNobody) {
 
 TEST_F(TlsFilesTest, NewOnesAreTakenAtTheNextLook) {
   TlsFiles files = opened();
-  EXPECT_FALSE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
   put(second_);
-  const auto change = files.look();
+  const auto change = files.look(kMadeAt);
   ASSERT_TRUE(change.has_value());
   EXPECT_TRUE(change->is_new);
   EXPECT_EQ(change->event.name, "https_certificate_taken");
@@ -160,13 +160,13 @@ TEST_F(TlsFilesTest, NewOnesAreTakenAtTheNextLook) {
   EXPECT_EQ(change->event.field("until"), "2027-02-26");
   EXPECT_EQ(files.tls().key, second_.key);
   EXPECT_EQ(files.facts().names.dns, std::vector<std::string>{"two"});
-  EXPECT_FALSE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
 }
 
 TEST_F(TlsFilesTest, TheSameTextInNewFilesIsNoNews) {
   TlsFiles files = opened();
   put(first_);
-  EXPECT_FALSE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
 }
 
 TEST_F(TlsFilesTest, AChangeOfEachPartOfTheMarkIsSeen) {
@@ -177,26 +177,26 @@ TEST_F(TlsFilesTest, AChangeOfEachPartOfTheMarkIsSeen) {
   std::ofstream(certificate_path(), std::ios::app) << "\n";
   const timespec times[] = {before.st_atim, before.st_mtim};
   ASSERT_EQ(utimensat(AT_FDCWD, certificate_path().c_str(), times, 0), 0);
-  ASSERT_TRUE(files.look().has_value());
+  ASSERT_TRUE(files.look(kMadeAt).has_value());
   EXPECT_EQ(files.tls().certificates, first_.certificates + "\n");
   // Of the same size: the time differs.
   std::string spaced = first_.certificates + " ";
   std::ofstream(certificate_path()) << spaced;
   const timespec later[] = {before.st_atim, {before.st_mtim.tv_sec + 1, 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, certificate_path().c_str(), later, 0), 0);
-  ASSERT_TRUE(files.look().has_value());
+  ASSERT_TRUE(files.look(kMadeAt).has_value());
   EXPECT_EQ(files.tls().certificates, spaced);
   // In a new file.
   put(certificate_path(), first_.certificates + "\t", 0644);
-  ASSERT_TRUE(files.look().has_value());
+  ASSERT_TRUE(files.look(kMadeAt).has_value());
 }
 
 TEST_F(TlsFilesTest, TheOldOnesStayWhileTheNewDoNotMatch) {
   TlsFiles files = opened();
   put(certificate_path(), second_.certificates, 0644);
   // The key may be under way.
-  EXPECT_FALSE(files.look().has_value());
-  const auto refusal = files.look();
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
+  const auto refusal = files.look(kMadeAt);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_FALSE(refusal->is_new);
   EXPECT_EQ(refusal->event.severity, Severity::kWarn);
@@ -204,20 +204,48 @@ TEST_F(TlsFilesTest, TheOldOnesStayWhileTheNewDoNotMatch) {
   EXPECT_NE(refusal->event.field("reason").find(key_path()), std::string::npos);
   EXPECT_EQ(files.tls().certificates, first_.certificates);
   EXPECT_EQ(files.facts().names.dns, std::vector<std::string>{"one"});
-  EXPECT_FALSE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
   put(key_path(), second_.key, 0600);
-  const auto taken = files.look();
+  const auto taken = files.look(kMadeAt);
   ASSERT_TRUE(taken.has_value());
   EXPECT_TRUE(taken->is_new);
   EXPECT_EQ(files.tls().key, second_.key);
 }
 
+TEST_F(TlsFilesTest, ACertificateThatDoesNotHoldTakesNoPlaceOfOneThatDoes) {
+  for (const std::int64_t days : {-100, 30}) {
+    put(first_);
+    TlsFiles files = opened();
+    const std::int64_t made_at = kMadeAt + days * kDayS;
+    put(*make_host_certificate(authority_, {{"two"}, {}}, made_at));
+    EXPECT_FALSE(files.look(kMadeAt).has_value());
+    const auto refusal = files.look(kMadeAt);
+    ASSERT_TRUE(refusal.has_value());
+    EXPECT_EQ(refusal->event.name, "https_certificate_refused");
+    EXPECT_NE(refusal->event.field("reason").find(date_text(made_at + kHostLifeS)),
+              std::string::npos);
+    EXPECT_EQ(files.tls().key, first_.key);
+    // Neither holds then, or the new one alone.
+    const auto taken = files.look(kMadeAt + kHostLifeS);
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_TRUE(taken->is_new);
+    EXPECT_EQ(files.facts().names.dns, std::vector<std::string>{"two"});
+  }
+}
+
+TEST_F(TlsFilesTest, AtTheStartDatesAreNotJudged) {
+  put(*make_host_certificate(authority_, {{"two"}, {}}, kMadeAt - 100 * kDayS));
+  TlsFiles files = opened();
+  EXPECT_EQ(files.facts().names.dns, std::vector<std::string>{"two"});
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
+}
+
 TEST_F(TlsFilesTest, AReplacementInTwoStepsIsNoAlarm) {
   TlsFiles files = opened();
   put(certificate_path(), second_.certificates, 0644);
-  EXPECT_FALSE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
   put(key_path(), second_.key, 0600);
-  const auto taken = files.look();
+  const auto taken = files.look(kMadeAt);
   ASSERT_TRUE(taken.has_value());
   EXPECT_EQ(taken->event.name, "https_certificate_taken");
 }
@@ -225,27 +253,27 @@ TEST_F(TlsFilesTest, AReplacementInTwoStepsIsNoAlarm) {
 TEST_F(TlsFilesTest, AChmodIsSeenInBothDirections) {
   TlsFiles files = opened();
   ASSERT_EQ(chmod(key_path().c_str(), 0644), 0);
-  EXPECT_FALSE(files.look().has_value());
-  const auto refusal = files.look();
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
+  const auto refusal = files.look(kMadeAt);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_NE(refusal->event.field("reason").find("chmod 600"), std::string::npos);
   ASSERT_EQ(chmod(key_path().c_str(), 0600), 0);
   // The same text is good again: told, because the refusal was.
-  const auto taken = files.look();
+  const auto taken = files.look(kMadeAt);
   ASSERT_TRUE(taken.has_value());
   EXPECT_FALSE(taken->is_new);
   EXPECT_EQ(taken->event.name, "https_certificate_taken");
-  EXPECT_FALSE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
 }
 
 TEST_F(TlsFilesTest, FilesThatGoAreToldOnceAndTheirKeyServesOn) {
   TlsFiles files = opened();
   unlink(key_path().c_str());
   unlink(certificate_path().c_str());
-  EXPECT_FALSE(files.look().has_value());
-  EXPECT_TRUE(files.look().has_value());
+  EXPECT_FALSE(files.look(kMadeAt).has_value());
+  EXPECT_TRUE(files.look(kMadeAt).has_value());
   for (int looks = 0; looks < 10; ++looks) {
-    EXPECT_FALSE(files.look().has_value());
+    EXPECT_FALSE(files.look(kMadeAt).has_value());
   }
   EXPECT_EQ(files.tls().key, first_.key);
 }
