@@ -8,9 +8,10 @@ liblmdb-dev libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-j
 librapidcheck-dev libxxhash-dev libsodium-dev libmicrohttpd-dev libgnutls28-dev nettle-dev libgmp-dev libgtest-dev
 libbenchmark-dev iproute2 nftables
 libfaketime openssh-client python3 spin"
+of_tests="python3-jsonschema prometheus"
 case "${1:-}" in
-  --check) packages="$packages clang-format python3-jsonschema" ;;
-  --tidy) packages="$packages clang-format clang-tidy python3-jsonschema" ;;
+  --check) packages="$packages clang-format $of_tests" ;;
+  --tidy) packages="$packages clang-format clang-tidy $of_tests" ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -55,3 +56,11 @@ if ! install_missing; then
     exit 1
   }
 fi
+# Tests start a Prometheus of their own: the package shall not leave one running.
+case "$missing " in
+  *" prometheus "*)
+    if command -v systemctl >/dev/null; then
+      $as_root systemctl disable --now prometheus >/dev/null 2>&1 || true
+    fi
+    ;;
+esac

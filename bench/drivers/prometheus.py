@@ -1,5 +1,9 @@
 """A real Prometheus on a port of the loopback, and promtool: Debian's package prometheus. It asks
-each agent of a lab for all hosts, and scrapes them over TLS with an access token."""
+each agent of a lab for all hosts, and scrapes them over TLS with an access token.
+
+Both run in sessions of their own, as the agents do. Linux shares the CPUs out by session: in that
+of a caller with a low priority they stand still for seconds beside compilers, and a door ends a
+handshake after 3 s."""
 
 import http.client
 import json
@@ -59,7 +63,7 @@ def lacking():
 def promtool(*words, given=""):
     """(exit code, what it said) of one call."""
     done = subprocess.run([PROMTOOL, *map(str, words)], input=given, capture_output=True,
-                          text=True, timeout=PROMTOOL_S)
+                          text=True, timeout=PROMTOOL_S, start_new_session=True)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -119,7 +123,8 @@ class Prometheus:
             self.process = subprocess.Popen(
                 [SERVER, "--config.file=prometheus.yml", "--storage.tsdb.path=data",
                  f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"],
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True)
         try:
             wait_for("Prometheus is ready", self._is_ready, START_S)
         except BaseException:
