@@ -48,6 +48,7 @@ TARGETS = {
     "web_follow": ["muster"],
     "web_list": ["muster"],
     "web_metrics": ["muster"],
+    "web_renewal": ["muster", "bench_jump_clock"],
     "ranks_as_person": ["muster"],
     "crowd": ["muster", "bench_probe", "bench_crowd"],
     "burst": ["muster", "bench_burst"],
