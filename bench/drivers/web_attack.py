@@ -8,8 +8,6 @@ import os
 import random
 import re
 import shutil
-import socket
-import ssl
 import subprocess
 import time
 
@@ -18,13 +16,14 @@ from cluster import ROOT, Broken, figure
 from lab import MUSTER, Failure, Lab, wait_for
 from open_doors import differences, still
 from system import rss_mb
-from web_client import (WRITER, Door, Reader, answers, descriptors, give_doors, make_token,
+from web_client import (WRITER, Reader, answers, descriptors, give_doors, make_token,
                         request_bytes)
+from web_fuzz import Judge, Thrower
+from web_malformed import METHODS
 
 BASE_PORT = 9450
 DOOR_PORT = 9850
 NOBODY = 65534
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW")
 ROUTE = re.compile(r'\{Id::k\w+, k(\w+), "(/v1/[^"]*)"')
 #: A table with fewer was not read.
 ROUTES_LEAST = 40
@@ -38,10 +37,11 @@ TOKEN_HEAD = "muster-access-1."
 SUM_BYTES = 4
 SECRET_BYTES = 32
 HONEST_S = 5
-CHECK_EACH = 250
+CHECK_EACH = 500
+#: Beside what all bodies on their way may have.
+GROWTH_MOST_MB = 256
 #: Connections that are cut take a moment to be closed.
 LEAVING_S = 12
-FUZZ_PATIENCE_S = 0.25
 CRASHES_MOST = 5
 MIX = (1 << 64) - 1
 #: The first bytes of the constant of XXH3, for texts of 17 to 128 bytes.
@@ -320,174 +320,6 @@ def attack_unproven(slice):
 
 # Malformed requests.
 
-FUZZ_TARGETS = ("/", "/healthz", "/v1/jobs", "/v1/jobs/1", "/v1/jobs/1/why", "/v1/hosts",
-                "/v1/hosts/a", "/v1/jobs/1/ranks/0/output", "/v1/queues", "/v1/users", "/v1/events",
-                "/v1/jobs:dry-run", "/v1/usage", "/v1/stats", "/v1/gpus", "/v1/audit", "/v1/shares")
-FUZZ_BODY = {"command": ["true"], "directory": "/", "gpus": 1, "gpu_type": "H100", "name": "n",
-             "retries": 1, "environment": ["A=1"], "array": {"first": 1, "last": 2},
-             "after": ["ok:1"]}
-FUZZ_QUERIES = ("consistent=1", "limit=5", "after=1", "state=queued", "since=1h", "all=1", "job=1")
-WILD_NUMBERS = ("-1", "18446744073709551616", "1e400", "0.1", "00", "-0", "9" * 400, "1e-5", "NaN")
-
-
-def noise(rng, most=2000):
-    return rng.randbytes(rng.randrange(1, most))
-
-
-def wild_text(rng):
-    return rng.choice(["", "\0", "\xff", "%00", "%", "%zz", "../" * 30, "A" * rng.randrange(9000),
-                       "\r\n", "\u2028", "a" * 20 + "\t", "'\"<>", "1" * 60, ":::", "*", "{",
-                       "%2f" * 9])
-
-
-def valid(rng):
-    """A whole request as it should be, but for the chance of its parts."""
-    target = rng.choice(FUZZ_TARGETS) + rng.choice(["", "?" + rng.choice(FUZZ_QUERIES)])
-    if rng.randrange(3):
-        return request_bytes("GET", target, [WRITER])
-    body = json.dumps(FUZZ_BODY).encode()
-    return request_bytes("POST", "/v1/jobs:dry-run", [WRITER, ("content-type", "application/json")],
-                         body)
-
-
-def flipped_bytes(rng):
-    content = bytearray(valid(rng))
-    for _ in range(rng.randrange(1, 6)):
-        content[rng.randrange(len(content))] = rng.randrange(256)
-    return bytes(content)
-
-
-def cut_or_grown(rng):
-    content = valid(rng)
-    at = rng.randrange(len(content))
-    return rng.choice([content[:at], content[:at] + noise(rng) + content[at:], content[:at] * 2,
-                       content + noise(rng), content.replace(b"\r\n", rng.choice([b"\n", b"\r"]))])
-
-
-def wild_head(rng):
-    """Headers, methods, targets and versions that no client sends."""
-    method = rng.choice(METHODS + ("", "G\0T", "A" * 300))
-    version = rng.choice([" HTTP/1.1", " HTTP/1.0", " HTTP/9.9", "", " HTTP/1.1 x", " http/1.1"])
-    lines = [f"{method} {rng.choice(FUZZ_TARGETS)}{wild_text(rng)}{version}",
-             rng.choice(["host: localhost", "host: ", "", "Host : localhost", "host: [",
-                         "host: a:b"])]
-    for _ in range(rng.choice([0, 1, 3, 30, 300, 1500])):
-        name = rng.choice(["authorization", "content-length", "transfer-encoding", "x", "", " y",
-                           "connection", "expect", "cookie", "range", "upgrade", "if-none-match"])
-        value = rng.choice(["chunked", "0", "5", "-1", "99999999999999999999", "100-continue",
-                            "close", "h2c", "Bearer x", "identity", wild_text(rng)])
-        lines.append(f"{name}{rng.choice([': ', ':', ' : ', ''])}{value}")
-    return "\r\n".join(lines).encode("utf-8", "replace") + b"\r\n\r\n" + noise(rng, 40)
-
-
-def wild_chunks(rng):
-    head = (b"POST /v1/jobs:dry-run HTTP/1.1\r\nhost: localhost\r\nmuster-client: x\r\n"
-            b"content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
-    parts = [rng.choice([b"5\r\nhello\r\n", b"ffffffffffffffff\r\n", b"-1\r\n", b"0\r\n\r\n",
-                         b"zz\r\n", b"5;a=b\r\nhello\r\n", b"3\r\nhello\r\n",
-                         b"00000000000000000001\r\n{\r\n", b"\r\n",
-                         b"0\r\nx: y\r\n\r\n", b"1" * 5000, noise(rng, 60)])
-             for _ in range(rng.randrange(1, 30))]
-    return head + b"".join(parts)
-
-
-def wild_json(rng):
-    """A request that is well, with a body that is not."""
-    body = json.dumps(FUZZ_BODY)
-    kind = rng.randrange(6)
-    if kind == 0:
-        key = rng.choice(list(FUZZ_BODY))
-        wrong = rng.choice([None, True, -1, 1.5, [], {}, "x" * 3000, [[1]], {"a": {"a": 1}}, "\0"])
-        content = json.dumps({**FUZZ_BODY, key: wrong}).encode()
-    elif kind == 1:
-        depth = rng.choice([15, 16, 17, 1000, 300000])
-        content = ("{\"a\":" * depth + "1" + "}" * depth).encode()[:1 << 20]
-    elif kind == 2:
-        content = body.replace("1", rng.choice(WILD_NUMBERS), 2).encode()
-    elif kind == 3:
-        content = body.encode()[:-1] + b"," + body.encode()[1:]
-    elif kind == 4:
-        content = body.encode().replace(b"true", noise(rng, 30))
-    else:
-        content = ("[" + ",".join("1" * rng.randrange(1, 3) for _ in range(70000)) + "]").encode()
-    return request_bytes("POST", "/v1/jobs:dry-run", [WRITER, ("content-type", "application/json")],
-                         content)
-
-
-def wild_query(rng):
-    pieces = []
-    for _ in range(rng.randrange(1, 40)):
-        wild = "x=" + wild_text(rng).replace("\r\n", "")
-        pieces.append(rng.choice(FUZZ_QUERIES + (wild, "=", "&", "a")) +
-                      rng.choice(["", "%", "+", rng.choice(WILD_NUMBERS)]))
-    return request_bytes("GET", rng.choice(FUZZ_TARGETS) + "?" + "&".join(pieces), [WRITER])
-
-
-def client_hello():
-    """The first message of a real client."""
-    sent = ssl.MemoryBIO()
-    link = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
-    try:
-        link.do_handshake()
-    except ssl.SSLWantReadError:
-        pass
-    return sent.read()
-
-
-def wild_tls(rng):
-    """No request: records of TLS that are wrong, as the first words of a connection."""
-    content = bytearray(client_hello())
-    kind = rng.randrange(4)
-    if kind == 0:
-        return noise(rng)
-    if kind == 1:
-        return bytes(content[:rng.randrange(1, len(content))])
-    if kind == 2:
-        return bytes([rng.choice([20, 21, 22, 23, 24, 0x80]), 3, 3]) + noise(rng)
-    for _ in range(rng.randrange(1, 5)):
-        content[rng.randrange(len(content))] = rng.randrange(256)
-    return bytes(content) + noise(rng, 60)
-
-
-KINDS = (flipped_bytes, cut_or_grown, wild_head, wild_chunks, wild_json, wild_query)
-
-
-class Thrower:
-    """Throws malformed requests at a door and its unix socket; request N of a seed is always the
-    same."""
-
-    def __init__(self, door, seed):
-        self.door = door
-        self.socket = Door(door.agent)
-        self.seed = seed
-        self.answered = self.unsaid = 0
-
-    def throw(self, number):
-        rng = random.Random(self.seed * 1_000_003 + number)
-        way = rng.randrange(8)  # Of 8: one is TLS, three are HTTPS, four the unix socket.
-        content = wild_tls(rng) if way == 0 else rng.choice(KINDS)(rng)
-        try:
-            link = self._connect(way)
-        except (OSError, ssl.SSLError):
-            return  # An honest request will say whether that is serious.
-        with link:
-            link.settimeout(FUZZ_PATIENCE_S)
-            try:
-                link.sendall(content)
-                if rng.randrange(2):  # Of a kind that ends a connection while it is answered.
-                    socket.socket.shutdown(link, socket.SHUT_WR)
-                answer = Reader(link).answer()
-                self.answered += answer is not None
-            except (OSError, ValueError):
-                self.unsaid += 1
-
-    def _connect(self, way):
-        if way == 0:
-            link = socket.create_connection(("127.0.0.1", self.door.port), timeout=FUZZ_PATIENCE_S)
-            return link
-        return (self.door if way < 4 else self.socket).connect(patience=HONEST_S)
-
-
 def answers_soon(door):
     """An honest request, within its time."""
     door.close()
@@ -510,7 +342,7 @@ def start_alone(lab):
     wait_for("a leader", lambda: (lab["a"].ask("quorum") or {}).get("leader"), 30)
     wait_for("the door", lambda: answers(door), 20)
     door.access = make_token(lab["a"])[0]
-    order(lab["a"], "submit", "--gpus", "1", "--", "sleep", "3000")
+    order(lab["a"], "submit", "--gpus", "1", "--name", CANARY, "--", "sleep", "3000")
     return door
 
 
@@ -520,60 +352,100 @@ def restarted(lab, door, number):
     wait_for("the door again", lambda: answers(door), 30)
 
 
-def settled_descriptors(agent, most):
+def settled_descriptors(agent, most, seconds=LEAVING_S):
     """Its open descriptors, once no more than `most` are left, or after the time that they have."""
     try:
-        wait_for("descriptors", lambda: descriptors(agent.process.pid) <= most, LEAVING_S)
+        wait_for("descriptors", lambda: descriptors(agent.process.pid) <= most, seconds)
     except Failure:
         pass
     return descriptors(agent.process.pid)
 
 
-def fuzz(lab, door, requests, first, seed):
-    """(crashes, leaked descriptors, unanswered honest requests)."""
-    agent, thrower = lab["a"], Thrower(door, seed)
-    crashes = unanswered = 0
-    for number in range(min(requests, CHECK_EACH)):  # Whatever is opened once is no leak.
-        thrower.throw(first + number)
-    answers_soon(door)
-    time.sleep(1)
-    before, rss = descriptors(agent.process.pid), rss_mb(agent.process.pid)
-    for number in range(first, first + requests):
-        thrower.throw(number)
-        if not agent.is_running():
-            crashes += 1
-            restarted(lab, door, number)
-            if crashes == CRASHES_MOST:
-                break
-        if number % CHECK_EACH == 0 and not answers_soon(door):
-            unanswered += 1
+class Fuzz:
+    """Malformed requests, with a look at the agent between them."""
+
+    def __init__(self, lab, door, seed):
+        self.lab = lab
+        self.door = door
+        self.thrower = Thrower(door, seed, Judge(door, CANARY))
+        self.crashes = self.unanswered = self.thrown = self.growth = self.rss = 0
+        self.end = None
+
+    def run(self, requests, first, seconds):
+        agent = self.lab["a"]
+        # Opened once is no leak, and memory that a first look takes is no growth.
+        self.thrower.throw(range(first, first + min(requests, CHECK_EACH)), self.look)
+        self.thrower.forget()
+        self.thrown = 0
+        answers_soon(self.door)
+        before = settled_descriptors(agent, 0, 1)
+        self.rss = rss_mb(agent.process.pid)
+        began = time.monotonic()
+        self.end = began + seconds if seconds else None
+        self.thrower.throw(range(first, first + requests), self.look)
+        took = time.monotonic() - began
+        self.revive("the last one")
+        self.thrower.forget()
+        self.look_at_agent("the last one")
+        left = settled_descriptors(agent, before)
+        self.tell(before, left, took)
+        return self.crashes + max(0, left - before) + self.unanswered + self.thrower.wrong + \
+            self.thrower.stuck + (self.growth > GROWTH_MOST_MB)
+
+    def look(self, number):
+        self.revive(number)
+        self.thrown += 1
+        if self.thrown % CHECK_EACH == 0:
+            self.look_at_agent(number)
+        return self.crashes < CRASHES_MOST and (self.end is None or time.monotonic() < self.end)
+
+    def revive(self, number):
+        if self.lab["a"].is_running():
+            return
+        self.crashes += 1
+        print(f"# under way: {self.thrower.under_way()}", flush=True)
+        self.thrower.forget()
+        restarted(self.lab, self.door, number)
+
+    def look_at_agent(self, number):
+        if not answers_soon(self.door):
+            self.unanswered += 1
             print(f"# no answer to an honest request behind {number}", flush=True)
-    unanswered += not answers_soon(door)
-    left = settled_descriptors(agent, before)
-    print(f"# {thrower.answered} answered, {thrower.unsaid} without an answer in time; descriptors "
-          f"{before} then {left}", flush=True)
-    figure("http_fuzz_growth", rss_mb(agent.process.pid) - rss, "MB")
-    return crashes, max(0, left - before), unanswered
+        if self.lab["a"].is_running():
+            self.growth = max(self.growth, rss_mb(self.lab["a"].process.pid) - self.rss)
+
+    def tell(self, before, left, took):
+        thrower = self.thrower
+        said = ", ".join(f"{status}: {count}" for status, count in sorted(thrower.statuses.items()))
+        print(f"# {thrower.answered} answers ({said}); {thrower.unsaid} connections ended without "
+              f"one; {thrower.connections} connections, {thrower.reused} times one that was kept; "
+              f"descriptors {before} then {left}", flush=True)
+        figure("http_fuzz_requests", self.thrown, "count")
+        figure("http_fuzz_speed", self.thrown / took, "1/s")
+        figure("http_fuzz_growth", self.growth, "MB")
+        figure("http_fuzz_busy", thrower.busy, "count")
+        figure("http_fuzz_wrong", thrower.wrong, "count")
+        figure("http_fuzz_stuck", thrower.stuck, "count")
+        figure("http_fuzz_leaked", max(0, left - before), "count")
+        figure("http_fuzz_unanswered", self.unanswered, "count")
 
 
-def attack_malformed(requests, first, seed, verbose):
+def attack_malformed(requests, first, seed, verbose, seconds=0):
     with Lab("a", base_port=BASE_PORT, expect=1) as lab:
         door = start_alone(lab)
         wrong = web_bad_input.check(lab, door, verbose)
-        crashes, leaked, unanswered = fuzz(lab, door, requests, first, seed)
+        broken = Fuzz(lab, door, seed).run(requests, first, seconds)
         if not lab["a"].is_running():
             raise Broken("the agent is gone")
-    figure("http_fuzz_requests", requests, "count")
-    figure("http_fuzz_leaked", leaked, "count")
-    figure("http_fuzz_unanswered", unanswered, "count")
     figure("http_bad_input_wrong", wrong, "count")
-    figure("http_fuzz_crashes", crashes + leaked + unanswered, "count")
-    return crashes + leaked + unanswered + wrong
+    figure("http_fuzz_crashes", broken, "count")
+    return broken + wrong
 
 
-def web_attack(requests=10000, seed=1, first=0, proofs=1, slice=0, verbose=0):
-    """`first` is the number of the first malformed request; with --proofs 0 they come alone."""
+def web_attack(requests=1_000_000, seed=1, first=0, proofs=1, slice=0, verbose=0, seconds=1800):
+    """`first` is the number of the first malformed request; after `seconds` no more are thrown.
+    With --proofs 0 they come alone."""
     if os.geteuid() != 0:
         raise Broken("only root can be another login")
     broken = attack_unproven(slice) if proofs else 0
-    return broken + attack_malformed(requests, first, seed, verbose)
+    return broken + attack_malformed(requests, first, seed, verbose, seconds)

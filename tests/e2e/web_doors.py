@@ -13,7 +13,7 @@ import web_slow  # noqa: E402
 from lab import Failure, play  # noqa: E402
 
 LEFT_OUT = 77
-MALFORMED = 200
+MALFORMED = 10_000
 SLOW = 40
 
 
