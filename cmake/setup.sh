@@ -8,7 +8,7 @@ liblmdb-dev libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-j
 librapidcheck-dev libxxhash-dev libsodium-dev libmicrohttpd-dev libgnutls28-dev nettle-dev libgmp-dev libgtest-dev
 libbenchmark-dev iproute2 nftables
 libfaketime openssh-client python3 spin"
-of_tests="python3-jsonschema prometheus"
+of_tests="python3-jsonschema prometheus chromium-headless-shell"
 case "${1:-}" in
   --check) packages="$packages clang-format $of_tests" ;;
   --tidy) packages="$packages clang-format clang-tidy $of_tests" ;;

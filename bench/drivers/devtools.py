@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import pathlib
-import secrets
 import signal
 import socket
 import struct
@@ -32,12 +31,16 @@ class Trouble(Exception):
     """The browser did not do what it was told."""
 
 
+def is_installed():
+    return os.access(CHROMIUM, os.X_OK)
+
+
 class WebSocket:
     """The client's side of one connection."""
 
     def __init__(self, port, path):
         self.link = socket.create_connection(("127.0.0.1", port), timeout=CALL_S)
-        key = base64.b64encode(secrets.token_bytes(16)).decode()
+        key = base64.b64encode(os.urandom(16)).decode()
         self.link.sendall((f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
                            "Upgrade: websocket\r\nConnection: Upgrade\r\n"
                            f"Sec-WebSocket-Key: {key}\r\n"
@@ -70,7 +73,7 @@ class WebSocket:
             head += bytes([0x80 | 126]) + struct.pack(">H", size)
         else:
             head += bytes([0x80 | 127]) + struct.pack(">Q", size)
-        mask = secrets.token_bytes(4)
+        mask = os.urandom(4)
         stream = (mask * (size // 4 + 1))[:size]
         masked = int.from_bytes(content, "big") ^ int.from_bytes(stream, "big")
         self.link.sendall(head + mask + masked.to_bytes(size, "big"))
@@ -111,7 +114,7 @@ class Browser:
     leaves nothing running."""
 
     def __init__(self, directory, *flags):
-        self.profile = pathlib.Path(directory) / f"chromium-{secrets.token_hex(4)}"
+        self.profile = pathlib.Path(directory) / f"chromium-{os.urandom(4).hex()}"
         own = ["--no-sandbox"] if os.geteuid() == 0 else []
         with open(f"{self.profile}.log", "ab") as log:
             self.process = subprocess.Popen(
@@ -150,7 +153,18 @@ class Browser:
                 if "error" in told:
                     raise Trouble(f"{method}: {told['error']['message']}")
                 return told["result"]
-        raise Trouble(f"{method}: no answer")
+        raise Trouble(f"{method}: no answer in {CALL_S} s; the browser has used "
+                      f"{self.cpu_seconds():.0f} s of a core")
+
+    def cpu_seconds(self):
+        """Of all its processes: a page in a loop uses a core, a starved one hardly any."""
+        ticks = 0
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                if int(fields[2]) == self.process.pid:  # The process group.
+                    ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def take(self, patience):
         """The next message, if there is one by then; an event is told to its page."""
@@ -194,10 +208,13 @@ class Page:
         self.events = []
 
     def begin(self):
-        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
+        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility",
+                       "Inspector"):
             self.call(f"{domain}.enable")
 
     def hear(self, method, parameters):
+        if method == "Inspector.targetCrashed":
+            raise Trouble("the tab has crashed")
         self.events.append((method, parameters))
 
     def call(self, method, **parameters):

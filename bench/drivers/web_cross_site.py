@@ -1,11 +1,10 @@
 """Pages of other sites against a node, in a headless Chromium whose user is signed in there. They
 try each way that a browser has: fetch, forms, images, scripts, styles, frames, sockets, windows,
-and a name of their own that leads to the node. `http_cross_site` counts what a page could read, and
-what the node did."""
+and a name of their own that leads to the node. `http_cross_site` counts what a page could read,
+and what the node did. The same attacks succeed at a site that forbids nothing, or the judge is blind."""
 
 import http.server
 import json
-import pathlib
 import ssl
 import subprocess
 import threading
@@ -13,14 +12,20 @@ import threading
 import devtools
 from cluster import Broken, figure, settle
 from lab import Failure, Lab, free_ports, wait_for
-from web_client import make_token
+from web_client import Door, answers, make_token
 
 BASE_PORT = 9250
 START_S = 60
 EVIL, REBOUND = "evil.example", "rebound.example"
+#: The other site, the other port of the node's address, and the one that forbids nothing.
+SITES = ("127.0.0.2", "127.0.0.1", "127.0.0.1")
+#: The browser takes the second for the same site: it sends the cookie along.
+PLACES = ("another site", "another port")
 #: In names of jobs that only an attack submits.
 MARK = "from-another-site"
 SECRET = "secret-of-the-victim"
+#: The node's answer to a request by another name.
+REFUSAL = "is not a name of this node"
 #: Told by each way, in JavaScript of the page: what it could read; "" if nothing.
 WAYS = """
 const spec = JSON.stringify({ argv: ['true'], name: '%(mark)s', gpus: 0, ranks: 1 });
@@ -131,7 +136,7 @@ const ways = {
   async events(node) {
     return (await Promise.all(reads.map((path) => new Promise((resolve) => {
       const source = new EventSource(node + path, { withCredentials: true });
-      source.onopen = () => resolve('a stream opened');
+      source.onopen = () => { source.close(); resolve('a stream opened'); };
       source.onerror = () => { source.close(); resolve(''); };
       setTimeout(() => { source.close(); resolve(''); }, 3000);
     })))).join('');
@@ -151,22 +156,42 @@ const ways = {
 """
 
 
-class Evil(http.server.BaseHTTPRequestHandler):
-    """A site that serves one page without any rule, over HTTPS."""
+#: Ways in which a page reads something of a site that forbids nothing.
+READERS = ("fetch", "write", "images", "scripts", "styles", "frames", "events")
+#: What such a site answers, by what the browser wants it for.
+OPEN_ANSWERS = {"image": ("image/gif", b"GIF89a\1\0\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\0;"),
+                "script": ("text/javascript", b"window.planted = 1;"), "style": ("text/css", b"")}
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    """A site that forbids nothing, over HTTPS. `server.heard` has what it was asked, as text."""
+
+    protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
         pass
 
-    def do_GET(self):
-        body = b"<!DOCTYPE html><title>evil</title><p>kittens"
+    def _answer(self):
+        self.rfile.read(int(self.headers.get("content-length") or 0))
+        used_as = self.headers.get("sec-fetch-dest", "")
+        self.server.heard.append(f"{self.command} {self.path} {used_as}")
+        is_stream = "text/event-stream" in self.headers.get("accept", "")
+        kind, body = OPEN_ANSWERS.get(used_as, ("text/event-stream" if is_stream else "text/html",
+                                                b"<!DOCTYPE html><p>kittens"))
         self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(body)))
+        for name, value in (("content-type", kind), ("content-length", str(len(body))),
+                            ("access-control-allow-origin", self.headers.get("origin", "*")),
+                            ("access-control-allow-credentials", "true"),
+                            ("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE"),
+                            ("access-control-allow-headers", "content-type, muster-client")):
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer
 
-def serve_evil(address, directory):
+
+def serve_site(address, directory):
     """An HTTPS server at that address, with a certificate of its own."""
     key, certificate = directory / "evil.key", directory / "evil.pem"
     if not certificate.exists():
@@ -174,11 +199,15 @@ def serve_evil(address, directory):
                         "ec_paramgen_curve:P-256", "-nodes", "-keyout", str(key), "-out",
                         str(certificate), "-days", "2", "-subj", f"/CN={EVIL}"],
                        check=True, capture_output=True)
-    server = http.server.ThreadingHTTPServer((address, 0), Evil)
+    server = http.server.ThreadingHTTPServer((address, 0), Site)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # A page that is left ends its connections.
+    server.heard = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    # Each handshake is in the thread of its connection.
+    server.socket = context.wrap_socket(server.socket, server_side=True,
+                                        do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -198,6 +227,9 @@ class Victim:
                                    f"echo {SECRET}; sleep 600")
         self.job = submitted["job_id"]
         self.origin = f"https://127.0.0.1:{self.port}"
+        # A node has no certificate of HTTPS until it is in the cluster.
+        wait_for("the door", lambda: answers(Door(self.agent, self.port, self.line), "/v1/whoami"),
+                 START_S)
 
     def _token(self):
         try:
@@ -206,7 +238,9 @@ class Victim:
             return None
 
     def sign_in(self, page):
-        page.open(f"{self.origin}/")
+        trouble = page.open(f"{self.origin}/")
+        if trouble:
+            raise Broken(f"the page does not open: {trouble}")
         page.wait("the form", "!!document.querySelector('form.login')")
         page.type(self.line)
         page.key("Enter")
@@ -228,6 +262,15 @@ class Victim:
         return json.dumps([shown["state"], shown["priority"], sorted(jobs), hosts, queues, tokens])
 
 
+def framed_at(page, node, events):
+    """The places of the node that a frame shows: in the process of the tab, or in another one."""
+    urls = [told["frame"]["url"] for method, told in events
+            if method == "Page.frameNavigated" and told["frame"].get("parentId")]
+    urls += [each["url"] for each in page.browser.call("Target.getTargets")["targetInfos"]
+             if each["type"] == "iframe"]
+    return [url for url in urls if url.startswith(node)]
+
+
 def attack(page, victim, node, place):
     """[what went wrong], with each way from the page that is open in the tab."""
     wrong = []
@@ -236,14 +279,27 @@ def attack(page, victim, node, place):
     for way in page.run("Object.keys(window.__ways)"):
         before = len(page.events)
         told = page.run(f"window.__ways[{way!r}]({node!r})") or ""
-        framed = way == "frames" and [each for each in page.events[before:] if each[0] ==
-                                      "Page.frameNavigated" and each[1]["frame"].get("parentId") and
-                                      each[1]["frame"]["url"].startswith(node)]
+        framed = framed_at(page, node, page.events[before:]) if way == "frames" else []
         if told:
             wrong.append(f"{place}, {way}: the page reads {told[:120]!r}")
         if framed:
-            wrong.append(f"{place}, {way}: the node is framed: {framed[0][1]['frame']['url']}")
+            wrong.append(f"{place}, {way}: the node is framed: {framed[0]}")
     return wrong
+
+
+def demand_sight(page, victim, url, planted):
+    """The attacks from that page must succeed at the planted site, in each way that can."""
+    page.open(url)
+    page.wait("the page", "document.readyState === 'complete'")
+    node = f"https://{planted.server_address[0]}:{planted.server_address[1]}"
+    del planted.heard[:]
+    found = attack(page, victim, node, "planted")
+    blind = [way for way in READERS if not any(f" {way}: " in each for each in found)]
+    heard = "\n".join(planted.heard)
+    blind += [sign for sign in ("PUT /", "PATCH /", "DELETE /", "_method=DELETE",
+                                "POST /v1/jobs iframe") if sign not in heard]
+    if blind:
+        raise Broken(f"the judge is blind from {url}: {', '.join(blind)}")
 
 
 def check(page, victim, node, url, place):
@@ -265,50 +321,70 @@ def check(page, victim, node, url, place):
 
 
 def check_rebound(page, victim):
-    """A name of the attacker that leads to the node: the browser holds it for the attacker's."""
+    """A name of the attacker that leads to the node: the browser holds it for the attacker's. The
+    policy of the node is left out, as a page that the attacker served before has none."""
     node = f"https://{REBOUND}:{victim.port}"
+    page.call("Page.setBypassCSP", enabled=True)
     page.open(f"{node}/")
     page.rest(1)
     text = page.run("document.documentElement.innerText")
-    wrong = [] if "is not a name of this node" in text else [f"rebound: it serves {text[:120]!r}"]
+    wrong = [] if REFUSAL in text else [f"rebound: it serves {text[:120]!r}"]
     before = victim.state()
     page.run(f"(() => {{ {WAYS % {'mark': MARK, 'job': victim.job, 'token': victim.token}} "
              "window.__ways = ways; })()")
-    told = "".join(page.run(f"window.__ways[{way!r}]('')") or "" for way in
-                   ("fetch", "write", "stream", "override"))
-    if SECRET in told or '"user"' in told:
-        wrong.append(f"rebound: the page reads {told[:200]!r}")
+    told = {way: page.run(f"window.__ways[{way!r}]('')") or "" for way in
+            ("fetch", "write", "stream", "override", "events")}
+    page.call("Page.setBypassCSP", enabled=False)
+    if REFUSAL not in told["fetch"] or REFUSAL not in told["write"]:
+        raise Broken(f"the judge is blind: by another name it reads {told['fetch'][:120]!r}")
+    for way, each in told.items():
+        if SECRET in each or '"user"' in each or (way == "events" and each):
+            wrong.append(f"rebound, {way}: the page reads {each[:200]!r}")
     if victim.state() != before:
         wrong.append("rebound: the node changed")
     return wrong
 
 
-def web_cross_site():
+def attack_all(lab, servers, places):
+    """[what went wrong], from the page of each of these places, and by another name."""
     wrong = []
+    victim = Victim(lab)
+    site, neighbour, planted = servers
+    pages = dict(zip(PLACES, (f"https://{EVIL}:{site.server_address[1]}/",
+                              f"https://127.0.0.1:{neighbour.server_address[1]}/")))
+    with devtools.Browser(lab.directory, "--ignore-certificate-errors",
+                          f"--host-resolver-rules=MAP {EVIL} 127.0.0.2, MAP {REBOUND} 127.0.0.1",
+                          "--disable-popup-blocking") as browser:
+        page = browser.page()
+        victim.sign_in(page)
+        if SECRET not in page.run("fetch('/v1/jobs').then((each) => each.text())"):
+            raise Broken("the judge is blind: the own page reads no job")
+        for place in places:
+            demand_sight(page, victim, pages[place], planted)
+            wrong += check(page, victim, victim.origin, pages[place], place)
+        wrong += check_rebound(page, victim)
+    before = victim.state()
+    victim.agent.cli("submit", "--name", MARK, "--", "true")
+    if victim.state() == before:
+        raise Broken("the judge is blind: it sees no job that was submitted")
+    return wrong
+
+
+def faults_in(lab, places=PLACES):
+    """[what went wrong] in a lab of one host."""
+    servers = [serve_site(address, lab.directory) for address in SITES]
+    try:
+        return attack_all(lab, servers, places)
+    except devtools.Trouble as trouble:
+        raise Failure(str(trouble)) from trouble
+    finally:
+        for server in servers:
+            server.shutdown()
+
+
+def web_cross_site():
     with Lab("a", base_port=BASE_PORT + 50, expect=1) as lab:
-        victim = Victim(lab)
-        directory = pathlib.Path(lab.directory)
-        site = serve_evil("127.0.0.2", directory)
-        neighbour = serve_evil("127.0.0.1", directory)
-        rules = f"MAP {EVIL} 127.0.0.2, MAP {REBOUND} 127.0.0.1"
-        try:
-            with devtools.Browser(directory, "--ignore-certificate-errors",
-                                  f"--host-resolver-rules={rules}",
-                                  "--disable-popup-blocking") as browser:
-                page = browser.page()
-                victim.sign_in(page)
-                if SECRET not in page.run("fetch('/v1/jobs').then((each) => each.text())"):
-                    raise Broken("the judge is blind: the own page reads no job")
-                pages = ((f"https://{EVIL}:{site.server_address[1]}/", "another site"),
-                         (f"https://127.0.0.1:{neighbour.server_address[1]}/", "another port"))
-                for url, place in pages:
-                    wrong += check(page, victim, victim.origin, url, place)
-                wrong += check_rebound(page, victim)
-        except devtools.Trouble as trouble:
-            raise Failure(str(trouble)) from trouble
-        finally:
-            site.shutdown()
-            neighbour.shutdown()
+        wrong = faults_in(lab)
     for each in wrong:
         print(f"# {each}", flush=True)
     figure("http_cross_site", len(wrong), "")

@@ -8,29 +8,43 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 
 import devtools
 import page_checks
 from cluster import Broken, figure, quantile, settle
 from lab import Failure, Lab, free_ports, wait_for
-from web_client import make_token
+from web_client import Door, answers, make_token
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "agent" / "edge" / "door" / "page"
 MOCK = ROOT / "tests" / "e2e" / "page_mock.py"
 BASE_PORT = 9150
-WIDTHS = (1280, 400)
-SCHEMES = ("light", "dark")
+LOOKS = ((1280, "light"), (1280, "dark"), (400, "light"), (400, "dark"))
 START_S = 60
 #: A view reads at first and once again.
 VIEW_S = 3
 VIEW_READ_S = 30
 #: The first answer was shown: a table, or that there is nothing to list.
+FORM = "!!document.querySelector('form.login')"
+SIGNED_IN = "document.getElementById('nav')?.hidden === false"
 READ = "!!document.querySelector('main .listed > :not([hidden])')"
 FRAME_SECONDS = 10
 #: Tab stops of a view that are looked at.
 TABS_MAX = 60
 SAYS = "muster-page-7d41"  #: What the rank of the job says.
+COOKIE = "__Host-muster"
+#: A rank that says a thousand lines a second, in turns on stdout and on stderr.
+CHATTERS = """
+import sys, time
+at = 0
+while True:
+    print("line", at, "of a rank that says much", file=(sys.stdout, sys.stderr)[at % 2], flush=True)
+    at += 1
+    time.sleep(0.001)
+"""
+#: The page gets such a rank for so long.
+CHATTER_S = 10
 MOCK_HOSTS, MOCK_CHANGES = 1000, 500
 MOST_SHOWN = 20
 
@@ -60,6 +74,7 @@ class Operator:
         self.origin = origin
         self.findings = findings
         self.where = "start"
+        self.rest_s = VIEW_S
         self.page.before(page_checks.WATCH)
 
     def open(self, path=""):
@@ -71,27 +86,41 @@ class Operator:
         """By keys alone; the page has put the focus into the field."""
         page = self.page
         self.where = "sign in"
-        page.wait("the form", "!!document.querySelector('form.login')")
+        page.wait("the form", FORM)
         self.look()
         page.type(line)
         page.key("Enter")
-        page.wait("the views", "!document.getElementById('nav').hidden")
+        page.wait("the views", SIGNED_IN)
         kept = page.run("JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie])")
         if line in kept:
             self.findings.add("page_errors", ["a script can read the token"], self.where)
 
+    def check_cookie(self):
+        """Who signs in at a node has one cookie, which no script reads, and a reload keeps."""
+        self.where = "cookie"
+        cookies = self.page.call("Network.getCookies", urls=[f"{self.origin}/"])["cookies"]
+        told = [[each[name] for name in ("name", "secure", "httpOnly", "sameSite", "path")]
+                for each in cookies]
+        if told != [[COOKIE, True, True, "Strict", "/"]]:
+            self.findings.add("page_errors", [f"these are the cookies: {told}"], self.where)
+        self.page.run("location.reload()")
+        self.page.wait("the views after a reload", SIGNED_IN)
+        self.page.wait("the rows after a reload", READ, VIEW_READ_S)
+
     def sign_out(self):
         self.where = "sign out"
         self.page.run("document.getElementById('sign-out').click()")
-        self.page.wait("the form again", "!!document.querySelector('form.login')")
+        self.page.wait("the form again", FORM)
         self.open()
-        self.page.wait("the form after a reload", "!!document.querySelector('form.login')")
+        self.page.wait("the form after a reload", FORM)
+        if self.page.call("Network.getCookies", urls=[f"{self.origin}/"])["cookies"]:
+            self.findings.add("page_errors", ["the cookie outlives the sign out"], self.where)
 
     def show(self, view):
         self.where = view
         self.page.run(f"location.hash = '#/{view}'")
         self.page.wait(f"the view {view}", READ, VIEW_READ_S)
-        self.page.rest(VIEW_S)
+        self.page.rest(self.rest_s)
 
     def look(self):
         self.findings.add("page_a11y", self.page.run(page_checks.LOOK), self.where)
@@ -130,18 +159,22 @@ class Operator:
             self.page.picture(pathlib.Path(folder) / f"{name}.png")
 
 
-def look_at_all(operator, views, pictures):
-    """Each view, in each scheme and width."""
-    for width in WIDTHS:
-        for scheme in SCHEMES:
-            operator.page.size(width)
-            operator.page.media(scheme=scheme)
-            for view in views:
-                operator.show(view)
-                operator.where = f"{view}, {width} px, {scheme}"
-                operator.look()
-                operator.picture(pictures, f"{view.replace('/', '-')}-{width}-{scheme}")
-    operator.page.size(WIDTHS[0])
+def look_at_all(operator, views, pictures="", looks=LOOKS):
+    """Each view, in each of these widths and schemes."""
+    for width, scheme in looks:
+        operator.page.size(width)
+        operator.page.media(scheme=scheme)
+        for view in views:
+            operator.show(view)
+            operator.where = f"{view}, {width} px, {scheme}"
+            operator.look()
+            operator.picture(pictures, f"{view.replace('/', '-')}-{width}-{scheme}")
+    operator.page.size(LOOKS[0][0])
+    operator.page.media(scheme=LOOKS[0][1])
+
+
+def look_still(operator, views):
+    """Each view, for those who asked for less motion."""
     operator.page.media(scheme="light", motion="reduce")
     for view in views:
         operator.show(view)
@@ -269,9 +302,23 @@ class Cluster:
         wait_for("the job runs", lambda: self.state_of(runs) == "running", START_S)
         return runs, waits
 
+    def token(self, label, rights):
+        """(the line, the token's name), once each host has heard of it with the log."""
+        line, name = make_token(self.agent, label, rights)
+        doors = [Door(self.lab[each], self.first + at, line)
+                 for at, each in enumerate(self.lab.names)]
+        wait_for("the token everywhere", lambda: all(answers(door, "/v1/whoami")
+                                                     for door in doors), START_S)
+        return line, name
+
     def state_of(self, job):
         answer = self.agent.ask("show", str(job))
         return answer and answer["job"]["state"]
+
+
+def views_of(cluster, runs, waits):
+    return ["fleet", "jobs", "queues", "events", "quorum", f"job/{runs}", f"job/{waits}",
+            f"host/{cluster.lab.names[-1]}"]
 
 
 def check_content(operator, cluster, runs, waits):
@@ -297,6 +344,37 @@ def check_content(operator, cluster, runs, waits):
     operator.hear()
 
 
+def check_chatter(operator, cluster):
+    """A rank that says much: the page shows it, and does other things besides."""
+    page = operator.page
+    told = cluster.ask("submit", "--json", "--name", "chatters", "--gpus", "0", "--ranks", "1",
+                       "--cpus", "0.1", "--", sys.executable, "-c", CHATTERS)
+    job = json.loads(told)["job_id"]
+    wait_for("the job runs", lambda: cluster.state_of(job) == "running", START_S)
+    operator.show(f"job/{job}")
+    deadline, slowest = time.monotonic() + CHATTER_S, 0
+    while time.monotonic() < deadline:
+        asked = time.monotonic()
+        page.run("1")
+        slowest = max(slowest, time.monotonic() - asked)
+        page.rest(devtools.SHORT_S)
+    page.wait("its lines", "document.querySelector('pre.output').textContent.includes('says much')")
+    operator.look()
+    print(f"# beside a rank that says much, the page answers in {1000 * slowest:.0f} ms",
+          flush=True)
+    cluster.ask("cancel", str(job))
+
+
+def check_revoked(operator, cluster):
+    """Revoked, a token signs nobody in any more: the page that has it shows the form."""
+    line, name = cluster.token("revoked", "read")
+    operator.sign_in(line)
+    cluster.ask("token", "revoke", name)
+    operator.page.wait("the form of one whose token is revoked", FORM, START_S)
+    # The browser logs the refusals that tell the page so.
+    operator.page.events.clear()
+
+
 def first_rows_ms(operator, rounds=5):
     """From the navigation until the fleet has rows; the median."""
     times = []
@@ -313,19 +391,23 @@ def at_agents(findings, pictures):
     with Lab("abc", base_port=BASE_PORT + 100) as lab:
         cluster = Cluster(lab)
         runs, waits = cluster.fill()
-        line, _ = make_token(cluster.agent, "page", "read,submit")
+        line, _ = cluster.token("page", "read,submit")
         with devtools.Browser(lab.directory, "--ignore-certificate-errors") as browser:
             operator = Operator(browser, cluster.origin, findings)
             operator.open()
             operator.sign_in(line)
+            operator.check_cookie()
             check_content(operator, cluster, runs, waits)
-            look_at_all(operator, ["fleet", "jobs", "queues", "events", "quorum", f"job/{runs}",
-                                   f"job/{waits}", f"host/{lab.names[-1]}"], pictures)
+            views = views_of(cluster, runs, waits)
+            look_at_all(operator, views, pictures)
+            look_still(operator, views)
             walk_by_keys(operator)
             check_cancel(operator, runs)
+            check_chatter(operator, cluster)
             paint = first_rows_ms(operator)
             operator.sign_out()
             operator.hear()
+            check_revoked(operator, cluster)
     return paint
 
 
@@ -340,6 +422,7 @@ def at_mock(findings, pictures):
             operator.open()
             operator.sign_in("mock")
             operator.where = "large fleet"
+            operator.page.size(LOOKS[0][0])
             operator.page.wait("rows", "window.__firstRows")
             operator.page.rest(VIEW_S)
             operator.look()

@@ -140,6 +140,8 @@ export class Door {
           return true;
         }
         events.read(value);
+        // While more is there, reads end at once: without a rest the page would do nothing else.
+        await new Promise((resolve) => setTimeout(resolve));
       }
     } catch (error) {
       throw error instanceof Problem ? error : new Problem(0, "the stream has ended");

@@ -18,13 +18,14 @@ export class HostView {
     this.drain.hidden = this.undrain.hidden = true;
     this.summary = fields([]);
     this.gpus = new Table("GPUs", [{ title: "GPU", kind: "number" },
-      { title: "UUID", kind: "code" },
       { title: "State", kind: "state" }, { title: "Job" }, { title: "User" },
-      { title: "Rank", kind: "number" }], "The host has no GPUs.");
+      { title: "Rank", kind: "number" }, { title: "UUID", kind: "code" }],
+    "The host has no GPUs.");
     this.trouble = el("p", { class: "warn", hidden: true });
     this.evidence = fields([]);
     this.claims = new Table("Claims that it does not answer", [{ title: "Observer" },
-      { title: "Kind" }, { title: "Age", kind: "number" }], "No host claims that.");
+      { title: "Kind" }, { title: "Age", kind: "number" }],
+    "No host claims that it does not answer.");
     this.events = eventTable("Newest events about it");
     this.element = el("div", {}, el("div", { class: "tools" }, this.drain, this.undrain),
       this.summary, this.gpus.element, el("h2", {}, "Evidence"), this.trouble, this.evidence,
@@ -51,9 +52,9 @@ export class HostView {
       ["Id", { text: body.host_id, kind: "code" }]]);
     this.gpus.show(body.gpu_list.map((gpu, at) => ({ key: gpu.uuid || String(at),
       kind: { free: "", used: "", drained: "out" }[gpu.state] ?? "lost",
-      cells: [String(at), gpu.uuid, marked(gpu.state), gpu.job_id === null ? ""
+      cells: [String(at), marked(gpu.state), gpu.job_id === null ? ""
         : jobLink(gpu.job_id, `${gpu.job_id}${gpu.job_name ? ` ${gpu.job_name}` : ""}`),
-      gpu.user ?? "", gpu.job_id === null ? "" : String(gpu.rank)] })));
+      gpu.user ?? "", gpu.job_id === null ? "" : String(gpu.rank), gpu.uuid] })));
     const why = await orElse(ask(`v1/hosts/${part(this.host)}/why`), this.trouble);
     if (why !== null) {
       this.#showWhy(why.body);
@@ -62,8 +63,8 @@ export class HostView {
 
   #showWhy(why) {
     showFields(this.evidence, [["Heard by", why.heard_by.join(", ") || "no observer"],
-      ["Suspect from", counted(why.suspect_from, "claim")],
-      ["Unreachable from", counted(why.unreachable_from, "claim")]]);
+      ["Is suspect at", counted(why.suspect_from, "claim")],
+      ["Is unreachable at", counted(why.unreachable_from, "claim")]]);
     this.claims.show(why.claims.map((claim) => ({ key: `${claim.observer} ${claim.kind}`,
       cells: [hostLink(claim.observer), `${claim.kind.replaceAll("_", " ")}` +
         `${claim.is_weak ? " (weak)" : ""}`, duration(claim.age_ms)] })));

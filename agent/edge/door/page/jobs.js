@@ -8,9 +8,10 @@ import { Table, button, bytesText, confirmed, count, counted, duration, el, fiel
 const JOBS_MAX = 5_000;
 /** Characters of output on the screen, and answers that one poll reads. */
 const OUTPUT_KEPT = 400_000;
-/** What an element of it holds, about: the oldest elements go first. */
-const OUTPUT_PIECE = 8_000;
-const OUTPUT_PIECES = 2_000;
+/** What a block of it holds, about. The oldest go first; only the last one needs a new layout. */
+const OUTPUT_BLOCK = 8_000;
+/** Characters that an element costs as much as. */
+const OUTPUT_SPAN = 100;
 const OUTPUT_ANSWERS = 8;
 const OUTPUT_TAIL_BYTES = 128 * 1024;
 
@@ -40,9 +41,9 @@ export class JobsView {
       text("user", "User"), text("queue", "Queue"),
       button("Clear", () => { location.hash = "#/jobs"; }));
     const columns = (last) => [{ title: "Job", kind: "number" },
-      { title: "Name", kind: "name" }, { title: "User", kind: "name" },
-      { title: "Queue", kind: "name" }, { title: "State", kind: "state" },
-      { title: "GPUs", kind: "short" }, ...last];
+      { title: "Name", kind: "name" }, { title: "State", kind: "state" },
+      { title: "GPUs", kind: "short" }, { title: "User", kind: "name" },
+      { title: "Queue", kind: "name" }, ...last];
     this.waiting = new Table("Jobs that wait", columns([{ title: "Waits", kind: "number" },
       { title: "Reason", kind: "long" }]), "No job waits.");
     this.running = new Table("Jobs that run", columns([{ title: "Runs", kind: "number" },
@@ -85,8 +86,8 @@ export class JobsView {
       `${isCut ? ` Only ${count(jobs.length)} jobs were read: choose a state or a user.` : ""}`);
     const rows = (list, last) => list.map((job) => ({ key: String(job.job_id),
       kind: job.is_doubtful ? "lost" : "",
-      cells: [jobLink(job.job_id), job.name || "(no name)", job.user,
-        job.queue ?? "-", state(job), gpusText(job), ...last(job)] }));
+      cells: [jobLink(job.job_id), job.name || "(no name)", state(job), gpusText(job), job.user,
+        job.queue ?? "-", ...last(job)] }));
     this.waiting.show(rows(waiting, (job) => [duration(job.age_ms), job.reason ?? ""]));
     this.running.show(rows(running, (job) => [duration(job.run_ms), links(job.hosts, hostLink),
       job.reason ?? ""]));
@@ -107,6 +108,9 @@ class OutputPane {
   #rank = 0;
   #next = null;
   #attempt = null;
+  /** [text, stream] of what was heard since the last frame, and the weight of it. */
+  #heard = [];
+  #heardSize = 0;
   #kept = 0;
   #isAtEnd = false;
   #canFollow = true;
@@ -140,7 +144,8 @@ class OutputPane {
     this.close();
     this.#attempt = attempt;
     this.#next = null;
-    this.#kept = 0;
+    this.#heard = [];
+    this.#heardSize = this.#kept = 0;
     this.#isAtEnd = false;
     this.text.replaceChildren();
     setText(this.note, "");
@@ -235,28 +240,60 @@ class OutputPane {
     return this.#next - from;
   }
 
+  /** Shown with the next frame: each look at the layout costs much, and a rank may say much. */
   #append(text, stream) {
-    // Colours of terminals are left out, and a progress bar becomes lines.
-    const clean = plain(text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "").replace(/\r\n?/g, "\n"));
-    if (clean === "") {
-      return;
+    if (this.#heard.length === 0) {
+      requestAnimationFrame(() => this.#showHeard());
     }
-    const isLow = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 40;
-    const last = this.text.lastChild;
-    if (last?.className === stream && last.textContent.length < OUTPUT_PIECE) {
-      last.append(clean);
+    const last = this.#heard.at(-1);
+    if (last?.[1] === stream && last[0].length < OUTPUT_BLOCK) {
+      last[0] += text;
     } else {
-      this.text.append(el("span", { class: stream }, clean));
+      this.#heard.push([text, stream]);
+      this.#heardSize += OUTPUT_SPAN;
     }
-    this.#kept += clean.length;
-    while ((this.#kept > OUTPUT_KEPT || this.text.children.length > OUTPUT_PIECES) &&
-      this.text.children.length > 1) {
-      this.#kept -= this.text.firstChild.textContent.length;
+    this.#heardSize += text.length;
+    while (this.#heardSize > OUTPUT_KEPT && this.#heard.length > 1) {
+      this.#heardSize -= this.#heard.shift()[0].length + OUTPUT_SPAN;
+    }
+  }
+
+  #showHeard() {
+    const isLow = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 40;
+    const heard = this.#heard;
+    this.#heard = [];
+    this.#heardSize = 0;
+    for (const [text, stream] of heard) {
+      // Colours of terminals are left out, and a progress bar becomes lines.
+      const clean = plain(text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "")
+        .replace(/\r\n?/g, "\n"));
+      if (clean !== "") {
+        this.#write(clean, stream);
+      }
+    }
+    while (this.#kept > OUTPUT_KEPT && this.text.children.length > 1) {
+      this.#kept -= this.text.firstChild.size;
       this.text.firstChild.remove();
     }
     if (this.follows.checked && isLow) {
       this.text.scrollTop = this.text.scrollHeight;
     }
+  }
+
+  #write(text, stream) {
+    let block = this.text.lastChild;
+    // A block ends with a line, unless that line is very long.
+    if (!block || (block.size > OUTPUT_BLOCK && (block.isWhole || block.size > 4 * OUTPUT_BLOCK))) {
+      block = Object.assign(el("div"), { size: 0 });
+      this.text.append(block);
+    }
+    const last = block.lastChild;
+    const isNew = last?.className !== stream;
+    isNew ? block.append(el("span", { class: stream }, text)) : last.append(text);
+    block.isWhole = text.endsWith("\n");
+    const size = text.length + (isNew ? OUTPUT_SPAN : 0);
+    block.size += size;
+    this.#kept += size;
   }
 }
 
@@ -384,7 +421,8 @@ export class JobView {
       ["Full queue", why.full_queue && `${why.full_queue}: ${why.full_text ?? ""}`],
       ["Hosts that cannot take it", list(why.filters.map((each) =>
         `${counted(each.host_count, "host")}: ${each.reason}`))],
-      ["GPUs out of use", list(why.withheld.map((each) => `${count(each.gpus)} ${each.reason}`))]]);
+      ["GPUs out of use",
+        list(why.withheld.map((each) => `${count(each.gpus)}: ${each.reason}`))]]);
     this.holders.element.hidden = why.holders.length === 0;
     this.holders.show(why.holders.map((each, at) => ({ key: String(each.job_id ?? `others ${at}`),
       cells: [each.job_id === null ? "others" : jobLink(each.job_id), each.name, count(each.gpus),

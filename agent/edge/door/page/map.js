@@ -152,8 +152,10 @@ export class FleetMap {
   }
   /** The largest zoom at which all of the fleet is in view. */
   fit(least = 0, most = SIZES.length - 1) {
+    // A box as high as what it holds says how high it may be.
+    const height = parseFloat(getComputedStyle(this.box).maxHeight) || this.box.clientHeight;
     for (this.#zoom = most; this.#zoom > least; --this.#zoom) {
-      if (this.#flow(this.box.clientWidth).height <= this.box.clientHeight) {
+      if (this.#flow(this.box.clientWidth).height <= height) {
         break;
       }
     }
@@ -162,10 +164,10 @@ export class FleetMap {
 
   /** Works out where racks and hosts stand, and draws them. */
   place() {
+    const extent = this.#flow(this.box.clientWidth);
+    this.space.style.width = `${extent.width}px`;
+    this.space.style.height = `${extent.height}px`;
     const [width, height] = [this.box.clientWidth, this.box.clientHeight];
-    const extent = this.#flow(width);
-    this.space.style.width = `${Math.max(width, extent.width)}px`;
-    this.space.style.height = `${Math.max(height, extent.height)}px`;
     this.#ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * this.#ratio);
     this.canvas.height = Math.round(height * this.#ratio);
