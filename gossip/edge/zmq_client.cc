@@ -179,6 +179,8 @@ class ZmqClient::Impl {
     return has_ended;
   }
 
+  std::size_t unanswered = 0;  ///< Messages that were sent, less those that came.
+
  private:
   zmq::context_t context_;
   zmq::socket_t socket_;
@@ -210,10 +212,14 @@ Status ZmqClient::send(std::string bytes) {
     return Error{ErrorCode::kInvalid, "a message has 1 to " + std::to_string(kMessageBytesMax) +
                                           " bytes, this one " + std::to_string(bytes.size())};
   }
+  if (impl_->unanswered == 0) {
+    impl_->take_end();  // It took no answer with it, and libzmq has dialled again.
+  }
   const int rc = zmq_send(impl_->socket().handle(), bytes.data(), bytes.size(), ZMQ_DONTWAIT);
   if (rc < 0) {
     return Error{ErrorCode::kUnavailable, std::string("not sent: ") + zmq_strerror(zmq_errno())};
   }
+  ++impl_->unanswered;
   return ok();
 }
 
@@ -227,6 +233,7 @@ Result<std::optional<std::string>> ZmqClient::receive(Duration timeout) {
       while (frame.more() && zmq_msg_recv(frame.handle(), socket, ZMQ_DONTWAIT) >= 0) {
       }
       if (single && !frame.empty()) {
+        impl_->unanswered -= std::min<std::size_t>(impl_->unanswered, 1);
         return std::optional<std::string>(frame.to_string());
       }
       continue;

@@ -26,7 +26,7 @@ class ZmqClient {
   /// kInvalid above the message limit; kUnavailable if the queue is full. Then nothing is sent.
   Status send(std::string bytes);
   /// The next message; nullopt if `timeout` passes without one. kIo if the socket failed or the
-  /// agent ended it since the last call: the agent may or may not have carried out the request.
+  /// agent ended it while an answer was to come: it may or may not have carried out the request.
   Result<std::optional<std::string>> receive(Duration timeout);
 
  private:
