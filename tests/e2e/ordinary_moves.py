@@ -125,6 +125,8 @@ def main():
     cases = [a_name_has_one_bearer, what_is_taken_away_comes_back, addresses_change,
              a_disk_is_replaced]
     with Lab("abcd", gpus="sim:2xH100,cpus=4,mem=4G", base_port=BASE_PORT) as lab:
+        # One more thread, which no signal may end.
+        lab["a"].environment = {"MUSTER_AUDIT_FILE": str(lab.directory / "audit.log")}
         start_all(lab)
         wait_for("a leader", lambda: (lab["a"].ask("quorum") or {}).get("leader"), 20)
         wait_for("all GPUs", lambda: submit(lab["a"], "--gpus", "6", "--wait", "--name", "before",

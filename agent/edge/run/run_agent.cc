@@ -528,9 +528,11 @@ int run_agent(const RunOptions& options) {
   give_memory_back();
   raise_file_limit();
   warn_of_open_doors(options);
-  HostHardware hardware = hardware_of(options);
-  std::signal(SIGPIPE, SIG_IGN);
+  // Before any thread begins: one that does not block a signal would end with it.
   const int stop_fd = descriptor_of({SIGTERM, SIGINT});
+  const int hangup_fd = descriptor_of({SIGHUP});
+  std::signal(SIGPIPE, SIG_IGN);
+  HostHardware hardware = hardware_of(options);
   Generation at_least;
   LoginNames names;
   std::optional<AuditThread> audit;
@@ -541,7 +543,7 @@ int run_agent(const RunOptions& options) {
   gossip::LoginListener logins;
   SocketLinks links;
   make_links(options, *group, logins, links);
-  Upkeep upkeep({descriptor_of({SIGHUP}), &links, options.output_rule, options.reread, &logins});
+  Upkeep upkeep({hangup_fd, &links, options.output_rule, options.reread, &logins});
   WebParts web(options, runtime_directory(), *group);
   if (const Status prepared = web.prepare(); !prepared) {
     return fail(prepared.error());
