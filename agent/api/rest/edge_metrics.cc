@@ -102,6 +102,12 @@ std::vector<MetricFamily> edge_families(const EdgeMetrics& edge) {
         MetricType::kGauge,
         metric_seconds_of_ms(static_cast<std::uint64_t>(edge.started_unix_ms))));
   }
+  if (edge.certificate_ends_unix_s > 0) {
+    families.push_back(single_metric(
+        "muster_https_certificate_ends_seconds",
+        "When the certificate of HTTPS ends, in seconds since 1970; put a new one there before.",
+        MetricType::kGauge, static_cast<std::uint64_t>(edge.certificate_ends_unix_s)));
+  }
   families.push_back(single_metric("muster_loop_stalls_total",
                                    "Times that the loop stood still for half a second; look for a "
                                    "full CPU, swapping or a frozen machine if it rises.",

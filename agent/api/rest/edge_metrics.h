@@ -55,7 +55,8 @@ struct LinkMetrics {
 };
 
 struct EdgeMetrics {
-  std::int64_t started_unix_ms = 0;  ///< The wall clock at the start; 0 = not known.
+  std::int64_t started_unix_ms = 0;          ///< The wall clock at the start; 0 = not known.
+  std::int64_t certificate_ends_unix_s = 0;  ///< Of HTTPS; 0 = it shows none.
   LoopMetrics loop{};
   DiskMetrics disk{};
   LinkMetrics links{};

@@ -474,6 +474,9 @@ std::vector<MetricFamily> EventLoop::metrics() const {
   edge.disk = {parts_.facts->space().size_bytes, parts_.facts->space().free_bytes,
                parts_.storage->stats().syncs};
   edge.links = link_metrics(parts_.transport->stats(), logins_.dropped());
+  if (parts_.web_parts != nullptr) {
+    edge.certificate_ends_unix_s = parts_.web_parts->certificate_ends();
+  }
   for (std::vector<MetricFamily> more : {edge_families(edge), door_families(parts_.web->stats())}) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
   }

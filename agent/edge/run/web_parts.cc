@@ -218,6 +218,21 @@ void WebParts::turn(Instant now, WebDoor& door) {
     if (const std::optional<TlsChange> change = certificate_->look(unix_now_s())) {
       show(*change);
     }
+    look_at_end();
+  }
+}
+
+std::int64_t WebParts::certificate_ends() const {
+  return on_port_ != nullptr && certificate_->has_any() ? certificate_->facts().not_after_unix_s
+                                                        : 0;
+}
+
+void WebParts::look_at_end() {
+  const std::int64_t ends = certificate_ends();
+  if (ends != 0 && unix_now_s() >= ends && std::exchange(told_end_, ends) != ends) {
+    log_event({Severity::kWarn,
+               "https_certificate_ended",
+               {{"until", date_text(ends)}, {"why", "clients refuse it: replace it"}}});
   }
 }
 

@@ -71,6 +71,8 @@ class WebParts {
   std::optional<CertifyArgs> wish(Instant now, std::uint64_t authority);
   /// The answer: HTTPS shows the certificate from the next handshake on.
   void take(const CertificateAnswer& answer);
+  /// Of the certificate that HTTPS shows, in seconds since 1970 began; 0 = it shows none.
+  std::int64_t certificate_ends() const;
   /// The root certificate of the kept one; "" = none.
   std::string http_root() const { return certificate_.has_value() ? certificate_->root() : ""; }
 
@@ -82,6 +84,8 @@ class WebParts {
   bool bears(const Error& error) const;
   void renew_socket(WebDoor& door);
   std::vector<std::string> names_for_browsers() const;
+  /// Logs once that the certificate has ended.
+  void look_at_end();
   /// Logs it, and shows the certificate if it is new.
   void show(const TlsChange& change);
 
@@ -96,6 +100,7 @@ class WebParts {
   Instant next_{};
   Instant next_certificate_{};
   Instant next_wish_{};
+  std::int64_t told_end_ = 0;  ///< The end of a certificate that was told.
 };
 
 }  // namespace muster::agent

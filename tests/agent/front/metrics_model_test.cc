@@ -307,6 +307,7 @@ std::vector<MetricFamily> largest_node(const std::map<HostId, membership::Member
   EdgeMetrics edge;
   edge.started_unix_ms = 1;
   edge.disk.size_bytes = 1;
+  edge.certificate_ends_unix_s = 1;
   return joined(node_families(node), edge_families(edge));
 }
 

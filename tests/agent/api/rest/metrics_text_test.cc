@@ -172,6 +172,7 @@ TEST(EdgeMetrics, AreMetricsOfTheFormat) {
   EdgeMetrics edge;
   edge.started_unix_ms = 1'700'000'000'250;
   edge.loop = {3, 2500ms, 61s};
+  edge.certificate_ends_unix_s = 1'800'000'000;
   edge.disk.size_bytes = 100;
   edge.disk.free_bytes = 40;
   edge.disk.syncs.add(3ms);
@@ -187,6 +188,7 @@ TEST(EdgeMetrics, AreMetricsOfTheFormat) {
   for (const auto& [name, labels, value] :
        std::vector<std::tuple<std::string, Labels, std::string>>{
            {"muster_start_time_seconds", {}, "1700000000.25"},
+           {"muster_https_certificate_ends_seconds", {}, "1800000000"},
            {"muster_loop_stalls_total", {}, "3"},
            {"muster_loop_stalled_seconds_total", {}, "2.5"},
            {"muster_loop_cpu_seconds_total", {}, "61"},

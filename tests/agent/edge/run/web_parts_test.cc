@@ -76,13 +76,14 @@ class WebPartsTest : public testing::Test {
   }
   void turn() { parts_->turn(now_ += WebParts::kCertificatePeriod, *door_); }
   /// As a voter of this secret does. False if nothing was asked for.
-  bool certify(std::uint64_t authority = 1, const std::string& secret = "a secret of 16 bytes") {
+  bool certify(std::uint64_t authority = 1, const std::string& secret = "a secret of 16 bytes",
+               Duration ago = {}) {
     const auto wish = parts_->wish(now_ += WebParts::kAskAgainPeriod, authority);
     if (!wish.has_value()) {
       return false;
     }
     const HttpSigner::Authority of{secret, "lab"};
-    const auto certificates = signer_.certify(of, *wish, unix_now_ms() / 1000);
+    const auto certificates = signer_.certify(of, *wish, (unix_now_ms() - to_ms(ago)) / 1000);
     EXPECT_TRUE(certificates) << certificates.error().text;
     parts_->take({{*certificates, *signer_.root(of), authority}, ""});
     return true;
@@ -187,6 +188,23 @@ TEST_F(WebPartsTest, AReasonOfAVoterIsLoggedOnceAndAskedAgain) {
   ASSERT_NE(first, std::string::npos) << text;
   EXPECT_EQ(text.find("event=https_certificate_refused", first + 1), std::string::npos) << text;
   EXPECT_FALSE(parts_->wish(now_, 1).has_value()) << "it does not ask twice at once";
+}
+
+TEST_F(WebPartsTest, TheEndOfTheCertificateIsToldOnce) {
+  ASSERT_TRUE(begin());
+  EXPECT_EQ(parts_->certificate_ends(), 0);
+  ASSERT_TRUE(certify());
+  turn();
+  EXPECT_GT(parts_->certificate_ends(), unix_now_ms() / 1000);
+  EXPECT_EQ(logged().find("https_certificate_ended"), std::string::npos);
+  ASSERT_TRUE(certify(2, "another secret of the cluster", std::chrono::hours(100 * 24)));
+  EXPECT_LT(parts_->certificate_ends(), unix_now_ms() / 1000);
+  turn();
+  turn();
+  const std::string text = logged();
+  const std::size_t first = text.find("event=https_certificate_ended");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("event=https_certificate_ended", first + 1), std::string::npos) << text;
 }
 
 TEST_F(WebPartsTest, ARemovedSocketIsServedAgain) {
