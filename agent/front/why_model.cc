@@ -236,6 +236,8 @@ WhyInfo dry_run_info(const JobsKnown& known, const HostViews& hosts,
   const scheduler::Why why = scheduler::why_queued(state, known.capacity, known.queue, job, doubts);
   WhyInfo info = info_of(state, hosts, job, why);
   info.job = JobId();
+  // It has no number so far.
+  info.turn.first = info.turn.first == scheduler::kDryRun ? JobId() : info.turn.first;
   if (const std::string never = state.never_of(job.life.wait); !never.empty()) {
     info.headline = "it would be cancelled at once: " + never;
     return info;

@@ -261,7 +261,8 @@ World system_world() {
       new_access,
       [](const std::string& path) {
         return gossip::read_secret(path, kTicketTextMax, "anyone who read it can ask in its name");
-      }};
+      },
+      gossip::why_not_replaced};
   world.files.keys = {[](const SignWish& wish) {
                         return sign_as_person(wish, environment("SSH_AUTH_SOCK").value_or(""));
                       },

@@ -13,13 +13,13 @@ std::optional<int> TicketOutput::refusal(Session& session) const {
     // Looked at first: a ticket whose line nobody has stays open.
     const std::size_t slash = path_.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-    return session.world().is_writable(folder)
-               ? std::nullopt
-               : std::optional<int>(
-                     session.fail(agent::ResponseStatus::kUsage,
-                                  "cannot write " + path_ + ": " + folder +
-                                      " is not a directory that you can write to, so no " + what_ +
-                                      " was made"));
+    const std::string why = session.world().is_writable(folder)
+                                ? session.world().tickets.why_not_replaced(path_)
+                                : folder + " is not a directory that you can write to";
+    return why.empty() ? std::nullopt
+                       : std::optional<int>(session.fail(agent::ResponseStatus::kUsage,
+                                                         "cannot write " + path_ + ": " + why +
+                                                             ", so no " + what_ + " was made"));
   }
   if (force_) {
     return std::nullopt;

@@ -95,6 +95,8 @@ struct WorldTickets {
   std::function<NewAccess(const ClusterId&)> make_access;
   /// The text of a file that holds an access token; errors as of `read`.
   std::function<Result<std::string>(const std::string& path)> read_access;
+  /// Why `write` cannot replace what is at the path; "" = it may.
+  std::function<std::string(const std::string& path)> why_not_replaced;
 };
 
 /// A signature that a person is asked for.

@@ -23,6 +23,8 @@ using agent::ResponseStatus;
 using agent::TokenInfo;
 
 constexpr Duration kAccessTtl = std::chrono::hours(24 * 30);
+/// The lines of access tokens begin so.
+constexpr char kLineBegin[] = "muster-access-";
 
 std::string rights_text(const TokenInfo& token) {
   return token.may_read && token.may_submit ? "read, submit" : token.may_read ? "read" : "submit";
@@ -179,6 +181,11 @@ class RevokeToken final : public Verb {
   }
 
   int run(Session& session) override {
+    if (name_.starts_with(kLineBegin)) {
+      return session.fail(ResponseStatus::kUsage,
+                          "that is the line of a token, a secret: name the token as `muster token "
+                          "list` does");
+    }
     const auto tokens = read_tokens(session, is_all_);
     if (!tokens.has_value()) {
       return session.failed();

@@ -118,10 +118,16 @@ Result<std::string> read_secret(const std::string& path, std::size_t bytes_max,
   return text;
 }
 
-Status write_secret(const std::string& path, const std::string& text) {
+std::string why_not_replaced(const std::string& path) {
   struct stat facts {};
-  if (lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-    return Error{ErrorCode::kInvalid, path + " exists and is not a regular file"};
+  return lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)
+             ? path + " exists and is not a regular file"
+             : "";
+}
+
+Status write_secret(const std::string& path, const std::string& text) {
+  if (std::string why = why_not_replaced(path); !why.empty()) {
+    return Error{ErrorCode::kInvalid, std::move(why)};
   }
   std::string beside = path + ".XXXXXX";
   const int file = mkostemp(beside.data(), O_CLOEXEC);  // Mode 0600.

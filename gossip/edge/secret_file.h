@@ -14,6 +14,8 @@ namespace muster::gossip {
 /// such as pipes, are read as they come. `harm` is what others can do with the secret, for people.
 Result<std::string> read_secret(const std::string& path, std::size_t bytes_max,
                                 std::string_view harm = "anyone who read it can join");
+/// Why write_secret() cannot replace what is there; "" = it may, or nothing is there.
+std::string why_not_replaced(const std::string& path);
 /// Makes the file with mode 0600, or replaces a regular file. kInvalid says why not; a file that
 /// was at the path stays.
 Status write_secret(const std::string& path, const std::string& text);

@@ -64,11 +64,14 @@ Duration cpu_of_thread() {
 
 /// The answer at once of a question that the node is not to hear, or its proof.
 std::variant<HttpAnswer, Proof> admit(const HttpQuestion& question) {
-  if (std::optional<HttpAnswer> page = page_answer(question.request)) {
-    return *std::move(page);
-  }
   const bool is_login = question.peer.uid.has_value();
   std::variant<HttpAnswer, Proof> read = read_proof(question.request, !is_login);
+  const auto* refusal = std::get_if<HttpAnswer>(&read);
+  const bool has_proof_in_query = refusal != nullptr && refusal->status == 400;
+  if (std::optional<HttpAnswer> page = page_answer(question.request);
+      page.has_value() && !has_proof_in_query) {
+    return *std::move(page);
+  }
   const Proof* proof = std::get_if<Proof>(&read);
   if (proof != nullptr && !is_login && proof->line.empty() &&
       question.request.path != kHealthPath) {

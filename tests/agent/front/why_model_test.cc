@@ -87,6 +87,15 @@ TEST_F(WhyModelTest, ADryRunBehindOthersGetsNoPlaces) {
   EXPECT_TRUE(dry_run_info(known(), views, spec).places.empty());
 }
 
+TEST_F(WhyModelTest, ADryRunThatWouldBeFirstHasNoNumberSoFar) {
+  JobSpec spec = spec_of(1);
+  spec.user = "ann";
+  spec.queue = "research";
+  EXPECT_EQ(dry_run_info(known(), views, spec).turn.first, JobId());
+  submit("bob", "research", 99);
+  EXPECT_NE(dry_run_info(known(), views, spec).turn.first, scheduler::kDryRun);
+}
+
 TEST_F(WhyModelTest, ARowCountsTheJobsOfItsOwnUserInTheQueue) {
   const JobId first = submit("ann", "research", 4);
   const JobId second = submit("ann", "research", 4);

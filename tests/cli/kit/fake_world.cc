@@ -181,6 +181,9 @@ void FakeWorld::prepare_tickets() {
     written[path] = line;
     return ok();
   };
+  world_.tickets.why_not_replaced = [this](const std::string& path) {
+    return files.contains(path + "/") ? path + " exists and is not a regular file" : "";
+  };
   world_.tickets.make_access = [](const ClusterId&) {
     return NewAccess{scheduler::AccessTokenId::from_bytes("access__________"), "hash",
                      "line of the token"};

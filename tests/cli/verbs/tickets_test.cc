@@ -57,7 +57,11 @@ TEST(Ticket, GoesToAFileOfItsOwner) {
   world.answers(answer_with(made()));
   EXPECT_EQ(world.run({"ticket", "--out", "/m/ticket"}), 2);
   EXPECT_TRUE(world.requests().empty()) << "its line could not be kept";
-  world.files.insert("/m/");
+  world.files = {"/m/", "/m/ticket/"};
+  EXPECT_EQ(world.run({"ticket", "--out", "/m/ticket"}), 2);
+  EXPECT_NE(world.err().find("so no ticket was made"), std::string::npos) << world.err();
+  EXPECT_TRUE(world.requests().empty()) << "a directory is in its place";
+  world.files = {"/m/"};
   EXPECT_EQ(world.output_of({"ticket", "--out", "/m/ticket"}), "");
   EXPECT_EQ(world.written["/m/ticket"], "line of secret at 10.0.0.1:7450\n");
   EXPECT_EQ(world.output_of({"init", "--expect", "3", "-o", "/m/founding", "--json"}),

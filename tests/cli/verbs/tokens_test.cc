@@ -102,6 +102,13 @@ TEST(Token, RevokeNamesOneToken) {
   EXPECT_EQ(ended->id, list.tokens[1].id);
 }
 
+TEST(Token, ALineInPlaceOfANameIsNotShown) {
+  FakeWorld world;
+  EXPECT_EQ(world.run({"token", "revoke", line_of_a_token()}), 2);
+  EXPECT_TRUE(world.requests().empty());
+  EXPECT_EQ(world.err().find(line_of_a_token()), std::string::npos) << world.err();
+}
+
 TEST(Token, EveryQuestionShowsTheOneOfTheEnvironmentOrTheFile) {
   FakeWorld world;
   world.answers(answer_with(agent::JobList()));
