@@ -26,6 +26,7 @@ READ_BYTES = 1 << 16
 TOLD_MOST = 20
 HEAD = re.compile(rb"HTTP/1\.[01] (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
 PROBLEM = "application/problem+json"
+STREAM = "text/event-stream"
 #: What the rules of REST say to one request or another.
 TOLD = (200, 201, 304, 400, 401, 403, 404, 405, 409, 410, 411, 413, 414, 415, 421, 422, 429, 431)
 #: A door or a node with too much to do.
@@ -68,6 +69,9 @@ def first_answer(content, is_head):
         return rest and (rest[0], rest[1] + match.end())
     if is_head or status in BODILESS:
         return Told(status, fields, b""), match.end()
+    if fields.get("content-type") == STREAM:
+        # It goes on for as long as its client is there, which now leaves.
+        return Told(status, {**fields, "connection": "close"}, b""), match.end()
     if "content-length" not in fields:
         raise ValueError(f"{status} without a length: {fields}")
     end = match.end() + int(fields["content-length"])
