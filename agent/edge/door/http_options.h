@@ -30,7 +30,8 @@ struct HttpDeadlines {
   /// clients on the other side of the world.
   Duration confirmed = std::chrono::seconds(2);
   Duration answer = std::chrono::minutes(10);  ///< For a whole answer; streams have none.
-  Duration idle = std::chrono::seconds(60);    ///< Between an answer and the next request.
+  /// Between an answer and the next request; without a proof no longer than `head`.
+  Duration idle = std::chrono::seconds(60);
 };
 
 struct HttpLimits {

@@ -245,7 +245,7 @@ void WebDoor::hear(Instant now, const gossip::Reply& reply) {
   }
   const auto at = calls_.find(reply.route.value());
   const Result<gossip::Message> message = gossip::decode(reply.bytes);
-  if (at == calls_.end() || at->second.is_away || !message ||
+  if (at == calls_.end() || at->second.is_away || at->second.waits_for_share || !message ||
       message->envelope().nonce != at->second.nonce ||
       message->envelope().type != gossip::MessageType::kResponse) {
     return;  // Of a call that is over, or of its question before.

@@ -254,6 +254,20 @@ TEST_F(WebDoorTest, AListWaitsForTheShareOfListsAndHasNoMoreTimeForThat) {
   EXPECT_LE(door_->next_deadline(), now_);
 }
 
+TEST_F(WebDoorTest, AnAnswerThatComesAgainAnswersNoLaterQuestion) {
+  HttpClient client = unix_client();
+  ASSERT_TRUE(client.send(kGetHosts));
+  const auto question = asked();
+  ASSERT_TRUE(question.has_value());
+  answer(*question, hosts(9));
+  take_document();
+  answer(*question, hosts(0));  // The next page was not asked for so far.
+  now_ += LoopShare::kRestMax;
+  const auto next = asked();
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->verb, Verb::kHosts) << "the page behind the first";
+}
+
 TEST_F(WebDoorTest, AListWithoutAProofTakesNoTurn) {
   start_on_tcp();
   HttpClient client = tcp_client();
