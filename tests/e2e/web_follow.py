@@ -120,10 +120,24 @@ def bytes_of(begin, end):
 
 
 def read_on(stream):
-    """Until the case that opened it closes it."""
+    """Until the other side or the case ends it."""
     with contextlib.suppress(OSError):
         for _ in stream:
             pass
+
+
+@contextlib.contextmanager
+def being_read(stream):
+    """A thread reads the stream meanwhile. It has ended before the socket is closed: else it could
+    read from the next file of this process that gets the number, as from the pipe of a command."""
+    reader = threading.Thread(target=read_on, args=(stream,), daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            stream.link.shutdown(socket.SHUT_RDWR)
+        reader.join()
 
 
 def a_gap_names_what_was_lost(cast):
@@ -135,8 +149,7 @@ def a_gap_names_what_was_lost(cast):
     wait_for("its lines", lambda: cast.lab["a"].cli("logs", job)[1].count("\n") == 10, 20)
     # Another one reads all the time, so that the host knows how much there is.
     with Stream(cast.doors["b"], path, receive_bytes=TINY_BYTES) as stream, \
-            Stream(cast.doors["b"], path) as fast:
-        threading.Thread(target=read_on, args=(fast,), daemon=True).start()
+            Stream(cast.doors["b"], path) as fast, being_read(fast):
         demand_text(stream, bytes_of(0, 160))
         go.touch()
         wait_for("it has written all", go.with_suffix(".done").exists, 30)
