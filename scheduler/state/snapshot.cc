@@ -14,6 +14,7 @@
 #include "scheduler/protocol/codec.h"
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/array_snapshot.h"
+#include "scheduler/state/attempt_snapshot.h"
 #include "scheduler/state/audit_snapshot.h"
 #include "scheduler/state/directory_snapshot.h"
 #include "scheduler/state/host_snapshot.h"
@@ -53,7 +54,6 @@ constexpr std::uint64_t kSnapshotVersion = 8;
 /// 9: some job or array has conditions. A snapshot without them is of version 8.
 constexpr std::uint64_t kSnapshotVersionLast = 9;
 constexpr std::size_t kLengthBytes = 4;
-constexpr Duration kNotFailed{-1};  // Cluster time begins at 0.
 
 void append(std::string& out, Encoder document) {
   const std::string bytes = document.take();
@@ -86,81 +86,6 @@ E read_enum(Reader& in, E highest) {
 
 std::uint32_t read_u32(Reader& in) {
   return static_cast<std::uint32_t>(in.u64_at_most(UINT32_MAX));
-}
-
-Encoder encode_attempt(const Attempt& attempt) {
-  Encoder out = section(Section::kAttempt, 19);
-  out.token(attempt.token)
-      .num(attempt.job)
-      .u64(attempt.number)
-      .u64(static_cast<std::uint64_t>(attempt.state))
-      .u64(static_cast<std::uint64_t>(attempt.cause))
-      .id(attempt.blamed)
-      .boolean(attempt.completed)
-      .boolean(attempt.replaced)
-      .boolean(attempt.keep)
-      .duration(attempt.hold)
-      .duration(attempt.grace)
-      .duration(attempt.deadline)
-      .duration(attempt.reserved_at)
-      .duration(attempt.started_at);
-  write(out, attempt.master);
-  out.duration(attempt.failed_at.value_or(kNotFailed)).boolean(attempt.lost_host);
-  out.array(3).text(attempt.share.queue).text(attempt.share.user).text(attempt.share.pool);
-  return out;
-}
-
-Attempt read_attempt(Reader& in) {
-  Attempt attempt;
-  attempt.token = in.token();
-  attempt.job = in.num<JobId>();
-  attempt.number = read_u32(in);
-  attempt.state = read_enum(in, AttemptState::kEnded);
-  attempt.cause = read_enum(in, Cause::kCancelled);
-  attempt.blamed = in.id<HostId>();
-  attempt.completed = in.boolean();
-  attempt.replaced = in.boolean();
-  attempt.keep = in.boolean();
-  attempt.hold = in.duration();
-  attempt.grace = in.duration();
-  attempt.deadline = in.duration();
-  attempt.reserved_at = in.duration();
-  attempt.started_at = in.duration();
-  attempt.master = read_endpoint(in);
-  if (in.left() > 0) {
-    const Duration failed_at = in.duration();
-    attempt.failed_at = failed_at == kNotFailed ? std::nullopt : std::optional(failed_at);
-    attempt.lost_host = in.boolean();
-  }
-  if (in.left() > 0) {
-    Reader share = in.array();
-    attempt.share.queue = share.text();
-    attempt.share.user = share.text();
-    attempt.share.pool = share.text();
-  }
-  return attempt;
-}
-
-Encoder encode_member(const Token& token, const MemberRecord& record) {
-  Encoder out = section(Section::kMember, 9);
-  out.token(token);
-  write(out, record.member);
-  out.boolean(record.ready).u64(static_cast<std::uint64_t>(record.end)).num(record.condemned);
-  write(out, record.results);
-  out.boolean(record.is_fenced).u64(record.charge);
-  return out;
-}
-
-MemberRecord read_member_record(Reader& in) {
-  MemberRecord record;
-  record.member = read_member(in);
-  record.ready = in.boolean();
-  record.end = read_enum(in, MemberEnd::kAborted);
-  record.condemned = in.num<LogIndex>();
-  record.results = read_rank_results(in);
-  record.is_fenced = in.boolean();
-  record.charge = in.left() > 0 ? in.u64() : 0;
-  return record;
 }
 
 void write_history(Encoder& out, const std::vector<Transition>& history) {
@@ -502,9 +427,9 @@ std::string encoded(const Books& books) {
     append(out, host_document(host, number_of(Section::kHost)));
   }
   for (const auto& [token, attempt] : books.attempts.all()) {
-    append(out, encode_attempt(attempt));
+    append(out, attempt_document(attempt, number_of(Section::kAttempt)));
     for (const MemberRecord& record : attempt.members) {
-      append(out, encode_member(token, record));
+      append(out, member_document(token, record, number_of(Section::kMember)));
     }
   }
   for (const auto& [id, job] : books.jobs.all()) {
