@@ -19,6 +19,7 @@ void free_member(Books& books, const Attempt& attempt, const HostId& host) {
   if (!mutant(SchedulerMutant::kHeldAfterExpire) || record->end != MemberEnd::kExpired) {
     books.shares.remove(books.queues, attempt.share, record->charge);
   }
+  books.guarantees.remove(attempt.token, record->charge);
   Job* const job = books.jobs.find(attempt.job);
   const HostRecord* known = books.hosts.find(host);
   if (job != nullptr && known != nullptr) {

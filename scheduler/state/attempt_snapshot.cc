@@ -18,7 +18,7 @@ E read_enum(gossip::Reader& in, E highest) {
 
 }  // namespace
 
-gossip::Encoder attempt_document(const Attempt& attempt, std::uint64_t section) {
+gossip::Encoder attempt_document(const Attempt& attempt, Cover cover, std::uint64_t section) {
   gossip::Encoder out;
   out.array(1 + kAttemptElements).u64(section);
   out.token(attempt.token)
@@ -37,11 +37,16 @@ gossip::Encoder attempt_document(const Attempt& attempt, std::uint64_t section) 
       .duration(attempt.started_at);
   write(out, attempt.master);
   out.duration(attempt.failed_at.value_or(kNotFailed)).boolean(attempt.lost_host);
-  out.array(3).text(attempt.share.queue).text(attempt.share.user).text(attempt.share.pool);
+  out.array(5)
+      .text(attempt.share.queue)
+      .text(attempt.share.user)
+      .text(attempt.share.pool)
+      .u64(cover.by_pool)
+      .u64(cover.by_all_gpus);
   return out;
 }
 
-Attempt read_attempt(gossip::Reader& in) {
+Attempt read_attempt(gossip::Reader& in, Cover& cover) {
   Attempt attempt;
   attempt.token = in.token();
   attempt.job = in.num<JobId>();
@@ -68,6 +73,8 @@ Attempt read_attempt(gossip::Reader& in) {
     attempt.share.queue = share.text();
     attempt.share.user = share.text();
     attempt.share.pool = share.text();
+    cover.by_pool = static_cast<std::uint8_t>(share.u64_at_most(UINT8_MAX));
+    cover.by_all_gpus = static_cast<std::uint8_t>(share.u64_at_most(UINT8_MAX));
   }
   return attempt;
 }

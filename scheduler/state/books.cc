@@ -36,6 +36,15 @@ ShareBook shared_by(const Books& books) {
   return shares;
 }
 
+/// Where the attempts are guaranteed now.
+std::map<Token, Cover> covers_of(const GuaranteeBook& guarantees) {
+  std::map<Token, Cover> covers;
+  for (const auto& [token, claim] : guarantees.claims()) {
+    covers[token] = claim.cover;
+  }
+  return covers;
+}
+
 /// Precondition: the counts of each array were derived.
 WaitingBook waiting_of(const Books& books) {
   WaitingBook waiting;
@@ -121,6 +130,22 @@ void check_kept(const Books& books) {
 
 }  // namespace
 
+std::optional<GuaranteeBook> guaranteed_by(const Books& books,
+                                           const std::map<Token, Cover>& covers) {
+  GuaranteeBook::Claims claims;
+  for (const Token& token : books.attempts.live()) {
+    const Attempt& attempt = *books.attempts.find(token);
+    const std::uint64_t charge = attempt.charge();
+    if (charge == 0) {
+      continue;
+    }
+    const auto cover = covers.find(token);
+    claims[token] = {books.queues.number_of(attempt.share.queue), attempt.share.pool, charge,
+                     cover == covers.end() ? Cover() : cover->second};
+  }
+  return GuaranteeBook::of(books.queues, std::move(claims));
+}
+
 void derive(Books& books) {
   books.gpus = held_by(books.hosts, books.attempts);
   books.shares = shared_by(books);
@@ -159,6 +184,7 @@ void check_everything(const Books& books) {
   books.roll.check_invariants();
   CHECK(held_by(books.hosts, books.attempts) == books.gpus);
   CHECK(shared_by(books) == books.shares);
+  CHECK(guaranteed_by(books, covers_of(books.guarantees)) == books.guarantees);
   CHECK(waiting_of(books) == books.waiting || is_mutant_planted());
   CHECK(conditions_of(books) == books.eligibility);
   for (const auto& [id, job] : books.jobs.all()) {

@@ -8,6 +8,8 @@
 // `cluster_time`, the sum of the Ticks.
 
 #include <cstdint>
+#include <map>
+#include <optional>
 
 #include "scheduler/access/directory.h"
 #include "scheduler/state/array_book.h"
@@ -17,6 +19,7 @@
 #include "scheduler/state/eligibility_book.h"
 #include "scheduler/state/epochs.h"
 #include "scheduler/state/gpu_book.h"
+#include "scheduler/state/guarantee_book.h"
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
 #include "scheduler/state/popularity.h"
@@ -46,6 +49,7 @@ struct Books {
   Popularity popularity;
   QueueBook queues;
   ShareBook shares;             ///< Means and credits; what is held is derived from the attempts.
+  GuaranteeBook guarantees;     ///< Covers; the claims are derived from the attempts.
   WaitingBook waiting;          ///< Derived from jobs and arrays.
   EligibilityBook eligibility;  ///< Derived from jobs and arrays, but for the ends to be told.
   StateSizes sizes;             ///< Derived.
@@ -53,6 +57,10 @@ struct Books {
 
 /// Derives the other books, after jobs, attempts and keys were read from a snapshot.
 void derive(Books& books);
+/// The claims of the attempts; one that `covers` does not name is guaranteed nowhere. nullopt
+/// if they cannot be guaranteed so.
+std::optional<GuaranteeBook> guaranteed_by(const Books& books,
+                                           const std::map<Token, Cover>& covers);
 
 /// Cheap CHECKs, for every step.
 void check_invariants(const Books& books);

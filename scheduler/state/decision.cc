@@ -225,6 +225,10 @@ void bind(Step& step, Job& owner, Attempt attempt) {
     step.books.shares.add(step.books.queues, attempt.share, record.charge * (is_twice ? 2 : 1));
     step.result.holdings_changed.push_back(record.member.host);
   }
+  if (const std::uint64_t charge = attempt.charge(); charge != 0) {
+    step.books.guarantees.add(attempt.token, step.books.queues.number_of(attempt.share.queue),
+                              attempt.share.pool, charge);
+  }
   step.result.shares_changed.push_back(attempt.share);
   owner.life.attempts = attempt.number;
   owner.life.current = attempt.token;

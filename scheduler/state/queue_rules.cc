@@ -395,7 +395,8 @@ void replace_share(Books& books, Attempt& attempt, AttemptShare share) {
 }
 
 /// Charges everything that is held again, to the queues of the new tree.
-void charge_again(Books& books, const Removal& removal) {
+void charge_again(Books& books, const QueueBook& before, const Removal& removal) {
+  GuaranteeBook::Claims claims;
   const std::vector<Token> live(books.attempts.live().begin(), books.attempts.live().end());
   for (const Token& token : live) {
     Attempt& attempt = books.attempts.at(token);
@@ -405,16 +406,20 @@ void charge_again(Books& books, const Removal& removal) {
     const bool is_fifo = books.queues.at(books.queues.number_of(share.queue)).node.is_fifo;
     share.user = is_fifo || job == nullptr ? "" : job->spec.user;
     share = books.shares.settled(books.queues, std::move(share));
-    const AttemptShare before = attempt.share;
+    const AttemptShare charged_before = attempt.share;
     replace_share(books, attempt, std::move(share));
     const AttemptShare& charged =
-        mutant(SchedulerMutant::kMovedShareStays) ? before : attempt.share;
+        mutant(SchedulerMutant::kMovedShareStays) ? charged_before : attempt.share;
     for (const MemberRecord& record : attempt.members) {
       if (record.end == MemberEnd::kNone) {
         books.shares.add(books.queues, charged, record.charge);
       }
     }
+    if (const std::uint64_t charge = attempt.charge(); charge != 0) {
+      claims[token] = {books.queues.number_of(attempt.share.queue), attempt.share.pool, charge};
+    }
   }
+  books.guarantees.retell(before, books.queues, std::move(claims));
 }
 
 }  // namespace
@@ -495,7 +500,7 @@ void on_set_queues(Step& step, entry::SetQueues& fact) {
     const std::string* to = removal.leaf_for(path);
     return to == nullptr ? path : *to;
   });
-  charge_again(books, removal);
+  charge_again(books, before, removal);
   step.result.queues_changed = true;
   step.result.capacity_changed = true;
   step.result.events.push_back({Severity::kInfo,

@@ -392,6 +392,14 @@ std::size_t Attempt::outstanding() const {
                     [](const MemberRecord& record) { return record.end == MemberEnd::kNone; }));
 }
 
+std::uint64_t Attempt::charge() const {
+  std::uint64_t sum = 0;
+  for (const MemberRecord& record : members) {
+    sum += record.end == MemberEnd::kNone ? record.charge : 0;
+  }
+  return sum;
+}
+
 bool Attempt::has_failed_member() const {
   return std::any_of(members.begin(), members.end(), [](const MemberRecord& record) {
     const bool over = record.end != MemberEnd::kNone && record.end != MemberEnd::kAborted;

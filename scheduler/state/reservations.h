@@ -85,6 +85,8 @@ struct Attempt {
   }
   /// Number of members that still hold their GPUs.
   std::size_t outstanding() const;
+  /// The charges of these members.
+  std::uint64_t charge() const;
   /// Whether some rank surely did not exit 0 unsignalled: a *logged* Finish says so, or the member
   /// expired or is proven dead. Else no other attempt of the job may begin (rule 6).
   bool has_failed_member() const;

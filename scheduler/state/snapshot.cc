@@ -49,10 +49,8 @@ enum class Section : std::uint8_t {
   kShares = 16,
   kOver = 17,
 };
-/// 8: the tree of queues; jobs have a queue and a tier, attempts a share.
-constexpr std::uint64_t kSnapshotVersion = 8;
-/// 9: some job or array has conditions. A snapshot without them is of version 8.
-constexpr std::uint64_t kSnapshotVersionLast = 9;
+/// 10: attempts say where they are guaranteed.
+constexpr std::uint64_t kSnapshotVersion = 10;
 constexpr std::size_t kLengthBytes = 4;
 
 void append(std::string& out, Encoder document) {
@@ -259,6 +257,7 @@ struct Parts {
   JobId last_job;
   std::map<HostId, HostRecord> hosts;
   std::map<Token, Attempt> attempts;
+  std::map<Token, Cover> covers;  ///< Of attempts that are guaranteed somewhere.
   std::map<JobId, Job> jobs;
   ArrayBook::Arrays arrays;
   ClientKeys::Records keys;
@@ -273,8 +272,7 @@ struct Parts {
 };
 
 void read_head(Reader& in, Parts& parts) {
-  if (const std::uint64_t version = in.u64();
-      version < kSnapshotVersion || version > kSnapshotVersionLast) {
+  if (in.u64() != kSnapshotVersion) {
     in.fail();
   }
   const std::uint64_t epoch = in.u64();
@@ -310,6 +308,15 @@ void keep(std::map<Id, Record>& records, Record record) {
   records[id] = std::move(record);
 }
 
+void add_attempt(Reader& in, Parts& parts) {
+  Cover cover;
+  Attempt attempt = read_attempt(in, cover);
+  if (!cover.is_none()) {
+    parts.covers[attempt.token] = cover;
+  }
+  parts.attempts[attempt.token] = std::move(attempt);
+}
+
 /// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
   switch (read_enum(in, Section::kOver)) {
@@ -319,11 +326,9 @@ bool read_document(Reader& in, Parts& parts) {
     case Section::kHost:
       keep(parts.hosts, read_host(in));
       break;
-    case Section::kAttempt: {
-      Attempt attempt = read_attempt(in);
-      parts.attempts[attempt.token] = std::move(attempt);
+    case Section::kAttempt:
+      add_attempt(in, parts);
       break;
-    }
     case Section::kMember: {
       const auto attempt = parts.attempts.find(in.token());
       if (attempt == parts.attempts.end()) {
@@ -413,7 +418,7 @@ Result<Parts> read_parts(std::string_view bytes) {
 std::string encoded(const Books& books) {
   std::string out;
   Encoder head = section(Section::kHead, books.epochs.past().empty() ? 6 : 10);
-  head.u64(has_conditions(books) ? kSnapshotVersionLast : kSnapshotVersion)
+  head.u64(kSnapshotVersion)
       .u64(books.epochs.counter())
       .num(books.applied)
       .duration(books.cluster_time)
@@ -427,7 +432,8 @@ std::string encoded(const Books& books) {
     append(out, host_document(host, number_of(Section::kHost)));
   }
   for (const auto& [token, attempt] : books.attempts.all()) {
-    append(out, attempt_document(attempt, number_of(Section::kAttempt)));
+    append(out,
+           attempt_document(attempt, books.guarantees.cover(token), number_of(Section::kAttempt)));
     for (const MemberRecord& record : attempt.members) {
       append(out, member_document(token, record, number_of(Section::kMember)));
     }
@@ -510,6 +516,11 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.sizes = StateSizes(kept_max);
   books.eligibility.set_over(std::move(parts->over));
   derive(books);
+  std::optional<GuaranteeBook> guarantees = guaranteed_by(books, parts->covers);
+  if (!guarantees.has_value()) {
+    return Error{ErrorCode::kCorrupt, "the snapshot's guarantees are of another tree of queues"};
+  }
+  books.guarantees = *std::move(guarantees);
   return books;
 }
 

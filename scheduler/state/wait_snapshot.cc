@@ -38,13 +38,6 @@ JobWait read_wait(gossip::Reader& outer) {
   return wait;
 }
 
-bool has_conditions(const Books& books) {
-  return std::any_of(books.jobs.all().begin(), books.jobs.all().end(),
-                     [](const auto& item) { return !item.second.life.wait.is_none(); }) ||
-         std::any_of(books.arrays.all().begin(), books.arrays.all().end(),
-                     [](const auto& item) { return !item.second.wait.is_none(); });
-}
-
 std::vector<gossip::Encoder> over_documents(const EligibilityBook& book, std::uint64_t section) {
   std::vector<gossip::Encoder> documents;
   for (const Over& over : book.over()) {

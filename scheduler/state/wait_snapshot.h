@@ -15,8 +15,6 @@ namespace muster::scheduler {
 void write_wait(gossip::Encoder& out, const JobWait& wait);
 JobWait read_wait(gossip::Reader& in);
 
-/// Whether some job or array has or had conditions.
-bool has_conditions(const Books& books);
 /// EligibilityBook::over(), a document each: [section, job, state, whether it has ended].
 std::vector<gossip::Encoder> over_documents(const EligibilityBook& book, std::uint64_t section);
 void read_over(gossip::Reader& in, std::deque<Over>& over);

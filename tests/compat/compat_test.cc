@@ -39,7 +39,7 @@ std::string bytes_of(const std::string& hex) {
 }
 
 std::string golden_path() {
-  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol9_disk9.txt";
+  return std::string(MUSTER_SOURCE_DIR) + "/tests/compat/golden/protocol9_disk10.txt";
 }
 
 /// Lines of `name = hex`.

@@ -86,7 +86,7 @@ entry::Submit History::draw_submit() {
   fact.spec.retry.on_lost_host = one_in(4) ? OnLostHost::kWait : OnLostHost::kRequeue;
   fact.spec.limits.time_limit = std::chrono::minutes(rng_.below(2));
   fact.spec.user = one_in(2) ? "alice" : "bob";
-  fact.spec.queue = one_in(8) ? kQueuePaths[rng_.below(std::size(kQueuePaths))] : "";
+  fact.spec.queue = one_in(5) ? kQueuePaths[rng_.below(std::size(kQueuePaths))] : "";
   return fact;
 }
 
@@ -168,6 +168,9 @@ entry::SetQueues History::draw_queues(const State& state) {
       node.is_fifo = one_in(3);
       if (one_in(2)) {
         node.max[std::string(one_in(2) ? kAllGpus : "h100")] = 1 + rng_.below(4);
+      }
+      if (node.max.empty() && one_in(2)) {
+        node.guaranteed[std::string(one_in(3) ? kAllGpus : "h100")] = 1 + rng_.below(6);
       }
       fact.tree.nodes.push_back(std::move(node));
     } else if (const auto before = state.queues().find(path);

@@ -55,6 +55,10 @@ class QueueStory {
       if (rng_.below(2) == 0) {
         fact.tree.nodes.emplace_back().path = path;
         fact.tree.nodes.back().is_fifo = rng_.below(2) == 0;
+        if (path != std::string_view("a")) {
+          fact.tree.nodes.back().guaranteed = {
+              {rng_.below(3) == 0 ? "gpus" : "h100", rng_.below(4)}};
+        }
       }
     }
     const QueueBook after(1, fact.tree);

@@ -482,9 +482,9 @@ TEST_F(QueueRulesTest, ASnapshotWithAnInvalidTreeIsRefused) {
 TEST(QueueSnapshot, OneOfAnotherVersionIsRefused) {
   std::string bytes = State().encode();
   constexpr std::size_t kVersionAt = 6;  // Behind the length, the size of the head, its section.
-  ASSERT_EQ(bytes[kVersionAt], 8);
+  ASSERT_EQ(bytes[kVersionAt], 10);
   EXPECT_TRUE(State::decode(bytes).has_value());
-  for (const char other : {'\7', '\12'}) {
+  for (const char other : {'\11', '\13'}) {
     bytes[kVersionAt] = other;
     EXPECT_FALSE(State::decode(bytes).has_value());
   }
