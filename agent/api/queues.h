@@ -110,6 +110,8 @@ struct ShareInfo {
   bool is_owed = false;
   bool is_next = false;  ///< The next job of the pool that is tried is below it.
   std::string at_max{};  ///< The queue whose max keeps its next job out; "" = none does.
+  /// Thousandths of `held` that the guarantee of the queue does not cover; not known of a user.
+  std::uint64_t borrowed = 0;
   bool operator==(const ShareInfo&) const = default;
 };
 

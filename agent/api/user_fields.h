@@ -122,7 +122,8 @@ void fields(A& a, SharesQuery& v) {
 template <class A>
 void fields(A& a, ShareInfo& v) {
   a(v.path, v.user, v.pool, v.pool_name, v.held, v.pool_held, v.pool_size, v.part, v.weight,
-    v.weights, v.mean_permille, v.credit_permille, v.pending, v.is_owed, v.is_next, v.at_max);
+    v.weights, v.mean_permille, v.credit_permille, v.pending, v.is_owed, v.is_next, v.at_max,
+    v.borrowed);
 }
 template <class A>
 void fields(A& a, ShareList& v) {

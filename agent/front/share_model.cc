@@ -56,6 +56,7 @@ class ShareRows {
       pools_.push_back(shares_of(pool));
       find_next(first_in(pool), pools_.back());
     }
+    add_guaranteed();
   }
 
   void add(QueueNumber queue) {
@@ -72,6 +73,7 @@ class ShareRows {
       row.weights = pool.weights[index_of(queue)];
       row.is_owed = is_owed_there(state_, load_, queue, pool.pool);
       row.is_next = pool.next.contains(queue);
+      row.borrowed = share.held - std::min(share.held, guaranteed(queue, pool.pool));
       if (record(queue).is_leaf() && !record(queue).node.is_fifo) {
         add_users(pool, queue);
       }
@@ -101,6 +103,29 @@ class ShareRows {
   }
 
  private:
+  /// Adds up what attempts hold where they are guaranteed.
+  void add_guaranteed() {
+    for (const auto& [token, claim] : state_.guarantees().claims()) {
+      if (state_.attempt(token) == nullptr) {
+        continue;  // A job claims it for which others give way: it does not hold it yet.
+      }
+      std::vector<QueueNumber> path;
+      for (QueueNumber at = claim.queue; at != kRootQueue; at = record(at).parent) {
+        path.push_back(at);
+      }
+      for (std::size_t depth = 0; depth < path.size(); ++depth) {
+        if (claim.cover.is_at(depth)) {
+          guaranteed_[{path[path.size() - 1 - depth], claim.pool}] += claim.charge;
+        }
+      }
+    }
+  }
+
+  std::uint64_t guaranteed(QueueNumber queue, const std::string& pool) const {
+    const auto found = guaranteed_.find({queue, pool});
+    return found == guaranteed_.end() ? 0 : found->second;
+  }
+
   const QueueRecord& record(QueueNumber queue) const { return state_.queues().at(queue); }
 
   bool is_active(QueueNumber queue, const std::string& pool) const {
@@ -225,7 +250,8 @@ class ShareRows {
   const FleetPools fleet_;
   const QueueLoad load_;
   std::vector<PoolShares> pools_;
-  std::vector<ShareInfo> rows_;                           ///< Of queues.
+  std::map<std::pair<QueueNumber, std::string>, std::uint64_t> guaranteed_;  ///< Thousandths.
+  std::vector<ShareInfo> rows_;                                              ///< Of queues.
   std::vector<std::pair<std::size_t, ShareInfo>> users_;  ///< With the index in `rows_`.
 };
 

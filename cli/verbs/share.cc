@@ -1,6 +1,8 @@
 // muster share: what each queue holds of each pool, its part of it by weights, and which one is
 // next.
 
+#include <algorithm>
+
 #include "agent/api/json/queues.h"
 #include "agent/api/payload.h"
 #include "agent/api/queues.h"
@@ -83,6 +85,12 @@ class ShowShares final : public Verb {
                                           {.title = "CREDIT", .is_number = true},
                                           {.title = "PENDING", .is_number = true},
                                           {.title = "NEXT", .columns_min = 10}};
+    const bool has_guarantees = std::any_of(
+        list.shares.begin(), list.shares.end(),
+        [](const ShareInfo& share) { return share.user.empty() && share.borrowed < share.held; });
+    if (has_guarantees) {
+      columns.insert(columns.begin() + 3, {.title = "BORROWED", .is_number = true});
+    }
     if (has_users_) {
       columns.insert(columns.begin() + 1, {.title = "USER", .columns_min = 8});
     }
@@ -99,6 +107,9 @@ class ShowShares final : public Verb {
           credit_text(share.credit_permille),
           std::to_string(share.pending),
           share_note(share)};
+      if (has_guarantees) {
+        cells.insert(cells.begin() + 3, share.user.empty() ? format_cpus(share.borrowed) : "-");
+      }
       if (has_users_) {
         cells.insert(cells.begin() + 1, share.user.empty() ? "-" : share.user);
       }

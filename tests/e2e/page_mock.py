@@ -234,7 +234,8 @@ def queues(cluster):
 def shares():
     return {"half_life_ms": 604_800_000,
             "shares": [{"queue": path, "user": user, "pool": "h100", "pool_name": "H100",
-                        "held_thousandths": 64_000, "pool_held_thousandths": 6_400_000,
+                        "held_thousandths": 64_000,
+                        "borrowed_thousandths": None if user else 0, "pool_held_thousandths": 6_400_000,
                         "pool_size": 8000, "part_thousandths": 2_000_000, "weight": 1,
                         "weights": 4, "mean_permille": 250, "credit_permille": 1100,
                         "pending": 12, "is_owed": False, "is_next": path == "default",

@@ -17,7 +17,7 @@ inline constexpr std::string_view kNotSplit = "outgrew one noun before there was
 inline constexpr NamedClass kNamed[] = {
     {"agent/api/hosts.h", "HostInfo", 18, 0, 0, kRecord},
     {"agent/api/jobs.h", "JobSummary", 28, 0, 0, kRecord},
-    {"agent/api/queues.h", "ShareInfo", 16, 0, 0, kRecord},
+    {"agent/api/queues.h", "ShareInfo", 17, 0, 0, kRecord},
     {"agent/api/jobs.h", "WhyInfo", 30, 0, 0, kRecord},
     {"agent/api/rest/follow_book.h", "FollowBook", 14, 9, 27,
      "each turn of following has a function"},

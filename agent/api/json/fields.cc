@@ -5,7 +5,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<JsonField, 362> kFields = {{
+constexpr std::array<JsonField, 363> kFields = {{
     {"access_token", "string",
      "First 8 hex digits of the number of an access token; null: the client asks as a login."},
     {"access_tokens", "objects", "Access tokens, open or expired."},
@@ -47,6 +47,8 @@ constexpr std::array<JsonField, 362> kFields = {{
     {"base64", "string", "The bytes of `text` in base64 if they are not UTF-8, else null."},
     {"begin_in_ms", "ms", "Time after which the job may begin; null: at once."},
     {"begin_unix_ms", "ms since 1970", "Time before which the job does not begin; null: none."},
+    {"borrowed_thousandths", "integer",
+     "Of what the queue holds, what its guarantee does not cover; null: not known of a user."},
     {"by", "string", "Author of the change, USER@HOST; null: nobody ordered one."},
     {"bytes", "bytes", "Size of the counted messages, before encryption; null: none were counted."},
     {"cancelled", "integer", "Tasks that were cancelled."},

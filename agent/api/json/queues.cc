@@ -114,7 +114,8 @@ Json share_of(const ShareInfo& share) {
           {"pending", share.pending},
           {"is_owed", share.is_owed},
           {"is_next", share.is_next},
-          {"at_max", text_or_null(share.at_max)}};
+          {"at_max", text_or_null(share.at_max)},
+          {"borrowed_thousandths", share.user.empty() ? Json(share.borrowed) : Json(nullptr)}};
 }
 
 }  // namespace

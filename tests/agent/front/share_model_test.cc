@@ -122,6 +122,16 @@ TEST_F(ShareModelTest, HeldAndSizesAreOfThePool) {
   EXPECT_EQ(share("prod").held, 1000U);
 }
 
+TEST_F(ShareModelTest, WhatIsNotGuaranteedIsBorrowed) {
+  run("ann", "research/nlp", 3, 0);
+  EXPECT_EQ(share("research").borrowed, 0U);
+  EXPECT_EQ(share("research/nlp").borrowed, 3000U) << "research is guaranteed 4, nlp nothing";
+  run("bob", "research/nlp", 2, 3);
+  run("eve", "research/line", 1, 5);
+  EXPECT_EQ(share("research").borrowed, 2000U) << "the job of 2 does not fit beside that of 3";
+  EXPECT_EQ(share("research/line").borrowed, 1000U);
+}
+
 TEST_F(ShareModelTest, PartsAreByWeightsAmongThoseThatHoldOrWait) {
   submit("ann", "research/nlp", 1);
   EXPECT_EQ(share("research").part, 8000U) << "alone";

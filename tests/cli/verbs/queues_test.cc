@@ -431,6 +431,7 @@ agent::ShareList sample_shares() {
   gpus.pending = 12;
   gpus.is_owed = true;
   gpus.is_next = true;
+  gpus.borrowed = 20'000;
   agent::ShareInfo user = gpus;
   user.user = "anna";
   user.weight = 1;
@@ -440,6 +441,7 @@ agent::ShareList sample_shares() {
   cpus.pool = "no gpu";
   cpus.pool_name = "CPUs";
   cpus.held = 500;
+  cpus.borrowed = 500;
   cpus.pool_size = 96;
   cpus.part = 96'000;
   cpus.mean_permille = 1'000;
@@ -451,11 +453,21 @@ TEST(Shares, AreALineForEachQueueAndPool) {
   FakeWorld world;
   world.answers(answer_with(sample_shares()));
   EXPECT_EQ(world.output_of({"share"}),
-            "QUEUE         TYPE  HELD   OF  PART   WEIGHT  OVER 7d  CREDIT  PENDING  NEXT\n"
-            "research/nlp  H100   120  400   160  4 of 10   28.0 %    1.20       12  next, owed\n"
-            "research/nlp  CPUs   0.5   96    96   1 of 1  100.0 %    1.00        0  max of "
-            "research\n");
+            "QUEUE         TYPE  HELD  BORROWED   OF  PART   WEIGHT  OVER 7d  CREDIT  PENDING  "
+            "NEXT\n"
+            "research/nlp  H100   120        20  400   160  4 of 10   28.0 %    1.20       12  "
+            "next, owed\n"
+            "research/nlp  CPUs   0.5       0.5   96    96   1 of 1  100.0 %    1.00        0  "
+            "max of research\n");
   EXPECT_EQ(world.requests()[0].arguments, "");
+}
+
+TEST(Shares, NobodySeesWhatIsBorrowedWhereNothingIsGuaranteed) {
+  agent::ShareList list = sample_shares();
+  list.shares[0].borrowed = list.shares[0].held;
+  FakeWorld world;
+  world.answers(answer_with(list));
+  EXPECT_EQ(world.output_of({"share"}).find("BORROWED"), std::string::npos);
 }
 
 TEST(Shares, OfOneQueueWithItsUsers) {
@@ -463,7 +475,7 @@ TEST(Shares, OfOneQueueWithItsUsers) {
   world.answers(answer_with(sample_shares()));
   const std::string text = world.output_of({"share", "research", "--users"});
   EXPECT_NE(text.find("USER"), std::string::npos) << text;
-  EXPECT_NE(text.find("research/nlp  anna  H100"), std::string::npos) << text;
+  EXPECT_NE(text.find("research/nlp  anna  H100   120         -  400"), std::string::npos) << text;
   EXPECT_EQ(agent::decode_payload<agent::SharesQuery>(world.requests()[0].arguments)->path,
             "research");
   FakeWorld json;

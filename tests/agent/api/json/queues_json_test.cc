@@ -145,6 +145,7 @@ TEST(QueuesJson, AShareOfAQueueHasNoUser) {
   share.credit_permille = 1500;
   share.pending = 3;
   share.is_next = true;
+  share.borrowed = 500;
   ShareInfo of_user = share;
   of_user.user = "ann";
   of_user.at_max = "research";
@@ -162,7 +163,9 @@ TEST(QueuesJson, AShareOfAQueueHasNoUser) {
   EXPECT_EQ(row["credit_permille"], 1500);
   EXPECT_EQ(row["is_next"], true);
   EXPECT_EQ(row["is_owed"], false);
+  EXPECT_EQ(row["borrowed_thousandths"], 500);
   EXPECT_EQ(json["shares"][1]["user"], "ann");
+  EXPECT_TRUE(json["shares"][1]["borrowed_thousandths"].is_null());
   EXPECT_EQ(json["shares"][1]["at_max"], "research");
 }
 
