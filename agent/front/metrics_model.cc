@@ -337,7 +337,8 @@ constexpr EdgeCause kAborts[] = {
     {Edge::kAbortedRefused, "refused"},     {Edge::kAbortedDeadline, "deadline"},
     {Edge::kAbortedCancelled, "cancelled"}, {Edge::kAbortedCondemned, "condemned"},
     {Edge::kAbortedRestarted, "restarted"}, {Edge::kAbortedSuspended, "suspended"},
-    {Edge::kAbortedRequeued, "requeued"},   {Edge::kAbortedFenced, "fenced"}};
+    {Edge::kAbortedRequeued, "requeued"},   {Edge::kAbortedPreempted, "preempted"},
+    {Edge::kAbortedFenced, "fenced"}};
 constexpr EdgeCause kStops[] = {
     {Edge::kStopRankFailed, "rank_failed"}, {Edge::kStopHostLost, "host_lost"},
     {Edge::kStopCancelled, "cancelled"},    {Edge::kStopTimeLimit, "time_limit"},

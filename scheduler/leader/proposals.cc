@@ -74,6 +74,7 @@ struct Namer {
     return {e.host.prefix(), e.host.suffix(), XXH3_64bits(e.uuid.data(), e.uuid.size()), 0, 0};
   }
   Words operator()(const entry::SetQueues& e) const { return {e.expected, 0, 0, 0, 0}; }
+  Words operator()(const entry::Preempt& e) const { return words(e.job); }
   Words operator()(const entry::NoteRequests& e) const {
     return words(e.host, e.generation, e.batch);
   }

@@ -272,6 +272,9 @@ Cause Reconciler::stop_cause(const StepContext& step, const Attempt& attempt, co
   if (const Cause ordered = ordered_cause(job); ordered != Cause::kNone) {
     return ordered;
   }
+  if (step.state.preemptions().of_victim(attempt.token) != nullptr) {
+    return Cause::kPreempted;
+  }
   const Duration ran = step.state.cluster_time() - attempt.started_at;
   if (job.spec.limits.time_limit > Duration::zero() && ran >= job.spec.limits.time_limit) {
     return Cause::kTimeLimit;

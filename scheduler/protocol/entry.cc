@@ -397,18 +397,23 @@ void write_entry(Header& header, const entry::GpuOrder& fact) {
 void write_entry(Header& header, const entry::SetQueues& fact) {
   write(begin(header, EntryKind::kSetQueues, kSetQueuesElements), fact);
 }
+void write_entry(Header& header, const entry::Preempt& fact) {
+  write(begin(header, EntryKind::kPreempt, kPreemptElements), fact);
+}
 
-/// Of the kinds in users.h, gpu_orders.h and queues.h.
-Entry read_of_people(EntryKind kind, Reader& in) {
+/// Of the kinds in users.h, gpu_orders.h, queues.h and preempt.h, and the last of roll_entries.h.
+Entry read_of_late_kinds(EntryKind kind, Reader& in) {
   using enum EntryKind;
-  return kind == kFoundDirectory    ? Entry(read_found_directory(in))
-         : kind == kChangeDirectory ? Entry(read_change_directory(in))
-         : kind == kMakeAccessToken ? Entry(read_make_access_token(in))
-         : kind == kEndAccessToken  ? Entry(read_end_access_token(in))
-         : kind == kResetAdmin      ? Entry(read_reset_admin(in))
-         : kind == kGpuOrder        ? Entry(read_gpu_order(in))
-         : kind == kSetQueues       ? Entry(read_set_queues(in))
-                                    : Entry(read_note_requests(in));
+  return kind == kFoundDirectory     ? Entry(read_found_directory(in))
+         : kind == kChangeDirectory  ? Entry(read_change_directory(in))
+         : kind == kMakeAccessToken  ? Entry(read_make_access_token(in))
+         : kind == kEndAccessToken   ? Entry(read_end_access_token(in))
+         : kind == kResetAdmin       ? Entry(read_reset_admin(in))
+         : kind == kGpuOrder         ? Entry(read_gpu_order(in))
+         : kind == kSetQueues        ? Entry(read_set_queues(in))
+         : kind == kPreempt          ? Entry(read_preempt(in))
+         : kind == kReplaceAuthority ? Entry(read_replace_authority(in))
+                                     : Entry(read_note_requests(in));
 }
 
 std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
@@ -468,7 +473,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kRotateKeys:
       return read_rotate_keys(in);
     case EntryKind::kReplaceAuthority:
-      return read_replace_authority(in);
+    case EntryKind::kPreempt:
     case EntryKind::kFoundDirectory:
     case EntryKind::kChangeDirectory:
     case EntryKind::kMakeAccessToken:
@@ -477,7 +482,7 @@ std::optional<Entry> read_kind(EntryKind kind, Reader& in) {
     case EntryKind::kResetAdmin:
     case EntryKind::kGpuOrder:
     case EntryKind::kSetQueues:
-      return read_of_people(kind, in);
+      return read_of_late_kinds(kind, in);
   }
   return std::nullopt;
 }
@@ -493,14 +498,11 @@ constexpr auto kKinds = [] {
                     kDrain,          kUndrain,         kRemoveHost,      kMakeTicket,
                     kEndTicket,      kEnrol,           kRotateKeys,      kReplaceAuthority,
                     kFoundDirectory, kChangeDirectory, kMakeAccessToken, kEndAccessToken,
-                    kNoteRequests,   kResetAdmin,      kGpuOrder,        kSetQueues};
+                    kNoteRequests,   kResetAdmin,      kGpuOrder,        kSetQueues,
+                    kPreempt};
 }();
 static_assert(kKinds.size() == std::variant_size_v<Entry>);
-
-struct CauseText {
-  Cause cause{};
-  std::string_view text;
-};
+using CauseText = std::pair<Cause, std::string_view>;
 constexpr CauseText kCauseTexts[] = {
     {Cause::kNone, "none"},
     {Cause::kRefused, "refused"},
@@ -519,7 +521,7 @@ constexpr CauseText kCauseTexts[] = {
     {Cause::kRequeued, "requeued"},
     {Cause::kCancelled, "cancelled"},
 };
-static_assert(has_row_for_each(kCauseTexts, &CauseText::cause));
+static_assert(has_row_for_each(kCauseTexts, &CauseText::first));
 
 /// By number.
 constexpr std::string_view kJobStateTexts[] = {"queued",    "scheduled", "running", "stopping",
@@ -572,8 +574,8 @@ Result<LoggedEntry> decode_entry(std::string bytes) {
 }
 
 std::string_view text_of(Cause cause) {
-  const CauseText* row = find_row(kCauseTexts, &CauseText::cause, cause);
-  return row == nullptr ? "" : row->text;
+  const CauseText* row = find_row(kCauseTexts, &CauseText::first, cause);
+  return row == nullptr ? "" : row->second;
 }
 
 std::string_view text_of(Verdict verdict) {

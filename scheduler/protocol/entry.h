@@ -16,6 +16,7 @@
 #include "scheduler/protocol/agent_messages.h"
 #include "scheduler/protocol/gpu_orders.h"
 #include "scheduler/protocol/job.h"
+#include "scheduler/protocol/preempt.h"
 #include "scheduler/protocol/queues.h"
 #include "scheduler/protocol/roll_entries.h"
 #include "scheduler/protocol/users.h"
@@ -60,16 +61,20 @@ enum class EntryKind : std::uint8_t {
   kResetAdmin = 34,
   kGpuOrder = 35,
   kSetQueues = 36,
+  kPreempt = 37,
 };
 
 /// The kinds that this version applies, as a number for RaftConfig::level. 1 = up to kExpire, 2 =
 /// up to kFence, 3 = up to kAdopt, 4 = up to kRemoveHost and kEdit, 5 = up to kReplaceAuthority, 6
 /// = up to kChangeDirectory, 7 = up to kResetAdmin, 8 = up to kGpuOrder, 9 = up to kSetQueues, 10 =
-/// a Submit may wait for jobs and times, and an Edit may change these times.
-inline constexpr std::uint64_t kCommandLevel = 10;
+/// a Submit may wait for jobs and times, and an Edit may change these times, 11 = up to kPreempt.
+inline constexpr std::uint64_t kCommandLevel = 11;
 inline constexpr std::uint64_t kWaitsLevel = 10;
 /// The lowest level of a voter that does not stop at an entry of this kind.
 constexpr std::uint64_t level_needed(EntryKind kind) {
+  if (kind > EntryKind::kSetQueues) {
+    return 11;
+  }
   if (kind > EntryKind::kGpuOrder) {
     return 9;
   }
@@ -357,7 +362,7 @@ using Entry = std::variant<
     entry::Adopt, entry::Edit, entry::Drain, entry::Undrain, entry::RemoveHost, entry::MakeTicket,
     entry::EndTicket, entry::Enrol, entry::RotateKeys, entry::ReplaceAuthority,
     entry::FoundDirectory, entry::ChangeDirectory, entry::MakeAccessToken, entry::EndAccessToken,
-    entry::NoteRequests, entry::ResetAdmin, entry::GpuOrder, entry::SetQueues>;
+    entry::NoteRequests, entry::ResetAdmin, entry::GpuOrder, entry::SetQueues, entry::Preempt>;
 
 EntryKind kind_of(const Entry& entry);
 inline std::uint64_t level_of_submit(const JobSpec& spec) {

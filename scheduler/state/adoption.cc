@@ -11,6 +11,7 @@
 #include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/state/preemption.h"
 #include "scheduler/state/submission.h"
 
 namespace muster::scheduler {
@@ -201,6 +202,7 @@ void begin_epoch(Books& books, std::uint64_t counter, LogIndex committed) {
   books.epochs.begin(counter, {committed, books.jobs.last()}, books.cluster_time);
   books.jobs.leave_out_numbers(kJobIdsSkipped);
   Step step{books, books.applied};
+  end_preemptions(step);
   const std::set<Token> live = books.attempts.live();
   for (const Token& token : live) {
     if (books.attempts.at(token).state == AttemptState::kReserved) {

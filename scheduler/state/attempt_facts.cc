@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "gossip/base/check.h"
 #include "scheduler/protocol/mutants.h"
@@ -19,7 +20,6 @@ void free_member(Books& books, const Attempt& attempt, const HostId& host) {
   if (!mutant(SchedulerMutant::kHeldAfterExpire) || record->end != MemberEnd::kExpired) {
     books.shares.remove(books.queues, attempt.share, record->charge);
   }
-  books.guarantees.remove(attempt.token, record->charge);
   Job* const job = books.jobs.find(attempt.job);
   const HostRecord* known = books.hosts.find(host);
   if (job != nullptr && known != nullptr) {
@@ -27,6 +27,17 @@ void free_member(Books& books, const Attempt& attempt, const HostId& host) {
     job->history.gpu_ms += gpu_ms(books.cluster_time - attempt.reserved_at, gpus);
     books.usage.charge(job->spec.user, known->gpu_type, attempt.reserved_at, books.cluster_time,
                        gpus);
+  }
+}
+
+/// An attempt that gives way to a job claims no guarantee any more.
+void lower_claim(Books& books, const Attempt& attempt, const std::vector<HostId>& freed) {
+  std::uint64_t charge = 0;
+  for (const HostId& host : freed) {
+    charge += attempt.find(host)->charge;
+  }
+  if (books.preemptions.of_victim(attempt.token) == nullptr) {
+    books.guarantees.remove(attempt.token, charge);
   }
 }
 
@@ -39,6 +50,7 @@ void follow(Step& step, Attempt& attempt, const Outcome& outcome) {
   }
   if (!outcome.freed.empty()) {
     step.result.shares_changed.push_back(attempt.share);
+    lower_claim(step.books, attempt, outcome.freed);
   }
   settle(step, attempt);
   const Job* owner = step.books.jobs.find(attempt.job);
@@ -89,10 +101,15 @@ void on_start(Step& step, const entry::Start& fact) {
 }
 
 void on_stop(Step& step, const entry::Stop& fact) {
+  if (fact.cause == Cause::kPreempted && step.books.preemptions.of_victim(fact.token) == nullptr) {
+    step.reject(ErrorCode::kConflict, "the attempt does not give way to a job any more");
+    return;
+  }
   const Attempt* before = step.books.attempts.find(fact.token);
   if (before != nullptr && before->state == AttemptState::kStarted) {
-    move_job(step, step.books.jobs.at(before->job), JobEvent::kStopLogged,
-             std::string(text_of(fact.cause)), fact.token);
+    Job& job = step.books.jobs.at(before->job);
+    job.life.evictions += fact.cause == Cause::kPreempted ? 1 : 0;
+    move_job(step, job, JobEvent::kStopLogged, std::string(text_of(fact.cause)), fact.token);
   }
   feed(step, fact.token, fact::Stop{fact.cause});
 }

@@ -128,20 +128,44 @@ void check_kept(const Books& books) {
   CHECK(kept_of(books) == books.sizes.bytes() || is_mutant_planted());
 }
 
+/// Each victim lives, and each job waits.
+void check_preemptions(const Books& books) {
+  for (const auto& [id, preemption] : books.preemptions.all()) {
+    const Job* const job = books.jobs.find(id);
+    CHECK(job != nullptr);
+    CHECK(job->is_pending());
+    for (const Token& token : preemption.victims) {
+      CHECK(books.attempts.is_live(token));
+      CHECK(books.preemptions.of_victim(token) == &preemption);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<GuaranteeBook> guaranteed_by(const Books& books,
                                            const std::map<Token, Cover>& covers) {
   GuaranteeBook::Claims claims;
+  const auto claim = [&](const Token& token, const AttemptShare& share, std::uint64_t charge) {
+    const auto cover = covers.find(token);
+    if (charge != 0) {
+      claims[token] = {books.queues.number_of(share.queue), share.pool, charge,
+                       cover == covers.end() ? Cover() : cover->second};
+    }
+  };
   for (const Token& token : books.attempts.live()) {
     const Attempt& attempt = *books.attempts.find(token);
-    const std::uint64_t charge = attempt.charge();
-    if (charge == 0) {
-      continue;
+    for (const MemberRecord& record : attempt.members) {
+      if (record.end == MemberEnd::kNone && record.charge == 0) {
+        return std::nullopt;
+      }
     }
-    const auto cover = covers.find(token);
-    claims[token] = {books.queues.number_of(attempt.share.queue), attempt.share.pool, charge,
-                     cover == covers.end() ? Cover() : cover->second};
+    if (books.preemptions.of_victim(token) == nullptr) {
+      claim(token, attempt.share, attempt.charge());
+    }
+  }
+  for (const auto& [job, preemption] : books.preemptions.all()) {
+    claim(preemption.token, preemption.share, preemption.charge);
   }
   return GuaranteeBook::of(books.queues, std::move(claims));
 }
@@ -184,6 +208,7 @@ void check_everything(const Books& books) {
   books.roll.check_invariants();
   CHECK(held_by(books.hosts, books.attempts) == books.gpus);
   CHECK(shared_by(books) == books.shares);
+  check_preemptions(books);
   CHECK(guaranteed_by(books, covers_of(books.guarantees)) == books.guarantees);
   CHECK(waiting_of(books) == books.waiting || is_mutant_planted());
   CHECK(conditions_of(books) == books.eligibility);

@@ -23,6 +23,7 @@
 #include "scheduler/state/host_book.h"
 #include "scheduler/state/job_book.h"
 #include "scheduler/state/popularity.h"
+#include "scheduler/state/preemption_book.h"
 #include "scheduler/state/queue_book.h"
 #include "scheduler/state/roll_book.h"
 #include "scheduler/state/share_book.h"
@@ -48,8 +49,9 @@ struct Books {
   AuditBook audit;
   Popularity popularity;
   QueueBook queues;
-  ShareBook shares;             ///< Means and credits; what is held is derived from the attempts.
-  GuaranteeBook guarantees;     ///< Covers; the claims are derived from the attempts.
+  ShareBook shares;          ///< Means and credits; what is held is derived from the attempts.
+  GuaranteeBook guarantees;  ///< Covers; the claims are derived.
+  PreemptionBook preemptions;
   WaitingBook waiting;          ///< Derived from jobs and arrays.
   EligibilityBook eligibility;  ///< Derived from jobs and arrays, but for the ends to be told.
   StateSizes sizes;             ///< Derived.
@@ -57,8 +59,8 @@ struct Books {
 
 /// Derives the other books, after jobs, attempts and keys were read from a snapshot.
 void derive(Books& books);
-/// The claims of the attempts; one that `covers` does not name is guaranteed nowhere. nullopt
-/// if they cannot be guaranteed so.
+/// The claims of attempts, and of jobs in the place of attempts that give way to them; one that
+/// `covers` does not name is guaranteed nowhere. nullopt if they cannot be guaranteed so.
 std::optional<GuaranteeBook> guaranteed_by(const Books& books,
                                            const std::map<Token, Cover>& covers);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,32 +12,104 @@
 #include "scheduler/state/eligibility_rules.h"
 #include "scheduler/state/forgetting.h"
 #include "scheduler/state/job_moves.h"
+#include "scheduler/state/preemption.h"
 
 namespace muster::scheduler {
 namespace {
 
+/// CPUs and memory of the host that are held by others than the attempts that `is_gone` says.
+template <class IsGone>
+HeldAmounts held_beside(const Books& books, const HostId& host, IsGone is_gone) {
+  const HostHoldings& there = books.gpus.on(host);
+  HeldAmounts held = there.amounts;
+  for (const Token& token : there.tokens) {
+    const Attempt* const attempt = is_gone(token) ? books.attempts.find(token) : nullptr;
+    const MemberRecord* const record = attempt == nullptr ? nullptr : attempt->find(host);
+    if (record != nullptr && record->end == MemberEnd::kNone) {
+      held.cpus -= std::min<std::uint64_t>(held.cpus, record->member.cpus);
+      held.memory_mb -= std::min(held.memory_mb, record->member.memory_mb);
+    }
+  }
+  return held;
+}
+
+/// The part of the host that is kept for other jobs than this one.
+struct KeptThere {
+  std::set<GpuUuid> gpus;
+  HeldAmounts amounts;
+};
+KeptThere kept_on(const Books& books, const HostId& host, JobId job) {
+  KeptThere kept;
+  for (const JobId other : books.preemptions.on(host)) {
+    if (other == job) {
+      continue;
+    }
+    for (const Member& member : books.preemptions.find(other)->members) {
+      if (member.host == host) {
+        kept.amounts.cpus += member.cpus;
+        kept.amounts.memory_mb += member.memory_mb;
+        for (const GpuSlot& gpu : member.gpus) {
+          kept.gpus.insert(gpu.uuid);
+        }
+      }
+    }
+  }
+  return kept;
+}
+
+/// A host that shrank may hold more than it has: a member that asks for 0 of an amount fits.
+bool has_amounts(const HostRecord& record, const HeldAmounts& held, const Member& member) {
+  return (member.cpus == 0 || held.cpus + member.cpus <= std::uint64_t{record.cpus} * kOneCpu) &&
+         (member.memory_mb == 0 || held.memory_mb + member.memory_mb <= record.memory_mb);
+}
+
+/// Whether the amounts are free for the job now, without `leaving`, and stay so when other jobs get
+/// the part that is kept for them.
+bool are_amounts_free(const Books& books, const HostRecord& record, const Job& job,
+                      const Member& member, const std::set<Token>& leaving, const KeptThere& kept) {
+  const HeldAmounts now =
+      held_beside(books, record.id, [&](const Token& token) { return leaving.contains(token); });
+  if (!has_amounts(record, now, member)) {
+    return false;
+  }
+  if (books.preemptions.on(record.id).empty()) {
+    return true;
+  }
+  HeldAmounts later = held_beside(books, record.id, [&](const Token& token) {
+    const Preemption* const other = books.preemptions.of_victim(token);
+    return leaving.contains(token) || (other != nullptr && other->job != job.id);
+  });
+  later.cpus += kept.amounts.cpus;
+  later.memory_mb += kept.amounts.memory_mb;
+  return has_amounts(record, later, member);
+}
+
 /// Adds the numbers of the member's GPUs to `gpus`.
-std::string why_not_member(const Books& books, const JobSpec& spec, const Member& member,
-                           std::vector<GpuNumber>& gpus) {
+std::string why_not_member(const Books& books, const Job& job, const Member& member,
+                           const std::set<Token>& leaving, std::vector<GpuNumber>& gpus) {
   const HostRecord* record = books.hosts.find(member.host);
   if (record == nullptr || record->start != member.start) {
     return "a member's pair is not registered";
   }
-  const bool offers_ranks = spec.request.gpus != 0 || record->cpus != 0;
+  const bool offers_ranks = job.spec.request.gpus != 0 || record->cpus != 0;
   if (!record->takes_work() || member.rank_count() == 0 || !offers_ranks ||
       member.rank_count() > kHostUnitsMax) {
     return "a member takes no such work";
   }
-  if (!record->suits(spec)) {
+  if (!record->suits(job.spec)) {
     return "a member is of another kind";
   }
-  const HeldAmounts& held = books.gpus.on(member.host).amounts;
-  // A host that shrank may hold more than it has: a member that asks for 0 of an amount fits.
-  if ((member.cpus != 0 && held.cpus + member.cpus > std::uint64_t{record->cpus} * kOneCpu) ||
-      (member.memory_mb != 0 && held.memory_mb + member.memory_mb > record->memory_mb)) {
+  const KeptThere kept = kept_on(books, member.host, job.id);
+  if (!are_amounts_free(books, *record, job, member, leaving, kept)) {
     return "a member has too few CPUs or too little memory free";
   }
-  return books.gpus.add_if_free(*record, member, gpus) ? "" : "a gpu is not free";
+  if (!books.gpus.add_if_free(*record, member, leaving, gpus)) {
+    return "a gpu is not free";
+  }
+  const bool has_kept =
+      std::any_of(member.gpus.begin(), member.gpus.end(),
+                  [&](const GpuSlot& gpu) { return kept.gpus.contains(gpu.uuid); });
+  return has_kept ? "a gpu is kept for another job" : "";
 }
 
 template <class Value>
@@ -74,11 +147,11 @@ AttemptShare share_of(const Books& books, const Job* owner, const Member& first)
 }
 
 /// "32 h100": the max of that queue which leaves `room` thousandths of the pool.
-std::string max_text(const Books& books, QueueNumber queue, std::string_view pool,
-                     std::uint64_t room) {
+std::string max_text(const Books& books, const ShareBook& shares, QueueNumber queue,
+                     std::string_view pool, std::uint64_t room) {
   constexpr std::uint64_t kThousandthsOfOne = 1000;
-  const std::uint64_t of_pool = books.shares.share(queue, pool).held;
-  const std::uint64_t of_all = books.shares.held_gpus(queue);
+  const std::uint64_t of_pool = shares.share(queue, pool).held;
+  const std::uint64_t of_all = shares.held_gpus(queue);
   for (const auto& [type, max] : books.queues.at(queue).node.max) {
     const bool is_own = type == (pool == kCpuPool ? kCpus : pool);
     const bool is_of_all = type == kAllGpus && pool != kCpuPool;
@@ -90,19 +163,48 @@ std::string max_text(const Books& books, QueueNumber queue, std::string_view poo
   return "";
 }
 
-/// Whether the queues of the job have room for that gang; says which has not.
-std::string why_no_room(const Books& books, const Job& job, const std::vector<Member>& members) {
-  std::uint64_t charge = 0;
-  for (const Member& member : members) {
-    charge += charge_of(host_of(books, member), member);
+/// The shares without `leaving`; with `is_later` also with other jobs in the place of the attempts
+/// that give way to them.
+ShareBook shares_without(const Books& books, const Job& job, const std::set<Token>& leaving,
+                         bool is_later) {
+  ShareBook shares = books.shares;
+  const auto remove = [&](const Token& token) {
+    const Attempt& attempt = *books.attempts.find(token);
+    if (const std::uint64_t charge = attempt.charge(); charge != 0) {
+      shares.remove(books.queues, attempt.share, charge);
+    }
+  };
+  std::for_each(leaving.begin(), leaving.end(), remove);
+  for (const auto& [other, preemption] : books.preemptions.all()) {
+    if (is_later && other != job.id) {
+      std::for_each(preemption.victims.begin(), preemption.victims.end(), remove);
+      shares.add(books.queues, preemption.share, preemption.charge);
+    }
   }
-  const AttemptShare share = share_of(books, &job, members.front());
+  return shares;
+}
+
+/// Whether these shares leave room for that gang; says which queue does not.
+std::string why_no_room_in(const Books& books, const ShareBook& shares, const GangCharge& charge) {
   QueueNumber at = kRootQueue;
   const std::uint64_t room =
-      books.shares.room(books.queues, books.queues.number_of(share.queue), share.pool, &at);
-  return charge <= room ? ""
-                        : "queue " + books.queues.at(at).node.path + " is at its max of " +
-                              max_text(books, at, share.pool, room);
+      shares.room(books.queues, books.queues.number_of(charge.share.queue), charge.share.pool, &at);
+  return charge.sum <= room ? ""
+                            : "queue " + books.queues.at(at).node.path + " is at its max of " +
+                                  max_text(books, shares, at, charge.share.pool, room);
+}
+
+/// Whether the queues of the job have room for that gang without `leaving`, now and when other jobs
+/// get the part that is kept for them.
+std::string why_no_room(const Books& books, const Job& job, const std::vector<Member>& members,
+                        const std::set<Token>& leaving) {
+  const GangCharge charge = charge_of_gang(books, job, members);
+  if (leaving.empty() && books.preemptions.all().empty()) {
+    return why_no_room_in(books, books.shares, charge);
+  }
+  std::string why = why_no_room_in(books, shares_without(books, job, leaving, false), charge);
+  return why.empty() ? why_no_room_in(books, shares_without(books, job, leaving, true), charge)
+                     : why;
 }
 
 /// A planted bug.
@@ -152,29 +254,42 @@ std::string why_not(const Books& books, const entry::Decide& fact) {
   if (fact.attempt != wanted->life.attempts + 1) {
     return "not the next attempt";
   }
+  return why_not_gang(books, *wanted, fact.members, {});
+}
+
+std::string why_not_gang(const Books& books, const Job& job, const std::vector<Member>& members,
+                         const std::set<Token>& leaving) {
   std::vector<HostId> hosts;
   std::vector<GpuNumber> gpus;
-  const Request& request = wanted->spec.request;
+  const Request& request = job.spec.request;
   std::uint32_t ranks = 0;
-  for (const Member& member : fact.members) {
+  for (const Member& member : members) {
     if (member.first_rank != ranks) {
       return "ranks are not in order";
     }
     if (!is_as_asked(request, member)) {
       return "a member has not what was asked for";
     }
-    const std::string why = why_not_member(books, wanted->spec, member, gpus);
+    const std::string why = why_not_member(books, job, member, leaving, gpus);
     if (!why.empty()) {
       return why;
     }
     ranks += member.rank_count();
     hosts.push_back(member.host);
   }
-  if (has_any_twice(hosts) || has_any_twice(gpus) || gpus.size() != request.gpus ||
+  if (hosts.empty() || has_any_twice(hosts) || has_any_twice(gpus) || gpus.size() != request.gpus ||
       (request.gpus == 0 && ranks != request.ranks)) {
     return "the gang is not whole";
   }
-  return why_no_room(books, *wanted, fact.members);
+  return why_no_room(books, job, members, leaving);
+}
+
+GangCharge charge_of_gang(const Books& books, const Job& job, const std::vector<Member>& members) {
+  GangCharge charge{share_of(books, &job, members.front()), 0};
+  for (const Member& member : members) {
+    charge.sum += charge_of(host_of(books, member), member);
+  }
+  return charge;
 }
 
 void on_decide(Step& step, entry::Decide& fact) {
@@ -225,7 +340,13 @@ void bind(Step& step, Job& owner, Attempt attempt) {
     step.books.shares.add(step.books.queues, attempt.share, record.charge * (is_twice ? 2 : 1));
     step.result.holdings_changed.push_back(record.member.host);
   }
-  if (const std::uint64_t charge = attempt.charge(); charge != 0) {
+  if (is_mutant_planted() && step.books.guarantees.has(attempt.token)) {
+    step.books.guarantees.remove(attempt.token,
+                                 step.books.guarantees.claims().at(attempt.token).charge);
+  }
+  if (step.books.preemptions.find(owner.id) != nullptr) {
+    claim_preempted(step, attempt);
+  } else if (const std::uint64_t charge = attempt.charge(); charge != 0) {
     step.books.guarantees.add(attempt.token, step.books.queues.number_of(attempt.share.queue),
                               attempt.share.pool, charge);
   }

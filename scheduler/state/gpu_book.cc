@@ -141,14 +141,14 @@ bool GpuBook::is_free_at(const GpuSlot& gpu) const {
 }
 
 bool GpuBook::add_if_free(const HostRecord& host, const Member& member,
-                          std::vector<GpuNumber>& numbers) const {
+                          const std::set<Token>& leaving, std::vector<GpuNumber>& numbers) const {
   const HostHoldings& there = on(host.id);
   std::size_t next = 0;
   for (const GpuSlot& gpu : member.gpus) {
     const std::optional<GpuNumber> number = number_on(there, gpu.uuid, next);
     const bool is_offered = number.has_value() && std::find(there.gpus.begin(), there.gpus.end(),
                                                             *number) != there.gpus.end();
-    if (!is_offered || is_held(*number) || !host.is_usable(gpu.uuid)) {
+    if (!is_offered || is_held_beside(*number, leaving) || !host.is_usable(gpu.uuid)) {
       return false;
     }
     numbers.push_back(*number);

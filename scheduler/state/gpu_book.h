@@ -78,9 +78,9 @@ class GpuBook {
   bool is_held(std::string_view uuid) const;
   /// Whether no member holds this slot, or one that overlaps it.
   bool is_free_at(const GpuSlot& gpu) const;
-  /// Adds the numbers of the member's GPUs. False if its host does not offer one, or if one is
-  /// held.
-  bool add_if_free(const HostRecord& host, const Member& member,
+  /// Adds the numbers of the member's GPUs. False if its host does not offer one, or if an attempt
+  /// that is not one of `leaving` holds one.
+  bool add_if_free(const HostRecord& host, const Member& member, const std::set<Token>& leaving,
                    std::vector<GpuNumber>& numbers) const;
 
   /// From here on `token` holds the member's GPUs.

@@ -83,6 +83,7 @@ struct JobLife {
   std::uint32_t attempts = 0;       ///< Decided so far; the newest has this number.
   Failures failures{};              ///< Of its program.
   std::uint32_t lost_attempts = 0;  ///< By lost hosts; bounded by kLostAttemptsMax.
+  std::uint32_t evictions = 0;      ///< Attempts that gave way to other jobs.
   std::int32_t exit_code = 0;       ///< Of an ended job: what `submit --wait` exits with.
   std::string reason;               ///< One line: why it ended, or why it is queued again.
   LogIndex ended_index;

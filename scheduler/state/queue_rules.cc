@@ -13,6 +13,7 @@
 #include "scheduler/protocol/mutants.h"
 #include "scheduler/state/charge.h"
 #include "scheduler/state/kept_bytes.h"
+#include "scheduler/state/preemption.h"
 #include "scheduler/state/state_sizes.h"
 
 namespace muster::scheduler {
@@ -494,6 +495,7 @@ void on_set_queues(Step& step, entry::SetQueues& fact) {
     step.reject(none.error().code, none.error().text);
     return;
   }
+  end_preemptions(step);
   move_specs(step, removal);
   books.queues = std::move(after);
   books.shares.retell(before, books.queues, [&](const std::string& path) {

@@ -165,6 +165,7 @@ enum class Edge : std::uint8_t {
   kAbortedRestarted,
   kAbortedSuspended,
   kAbortedRequeued,
+  kAbortedPreempted,
   kAbortedFenced,
   kAbortLate,  ///< Start was first.
   kStopRankFailed,

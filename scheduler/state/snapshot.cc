@@ -19,6 +19,7 @@
 #include "scheduler/state/directory_snapshot.h"
 #include "scheduler/state/host_snapshot.h"
 #include "scheduler/state/popularity_snapshot.h"
+#include "scheduler/state/preemption_snapshot.h"
 #include "scheduler/state/queue_snapshot.h"
 #include "scheduler/state/roll_snapshot.h"
 #include "scheduler/state/share_snapshot.h"
@@ -48,6 +49,7 @@ enum class Section : std::uint8_t {
   kQueues = 15,
   kShares = 16,
   kOver = 17,
+  kPreemption = 18,
 };
 /// 10: attempts say where they are guaranteed.
 constexpr std::uint64_t kSnapshotVersion = 10;
@@ -117,7 +119,7 @@ std::vector<Transition> read_history(Reader& in) {
 }
 
 Encoder encode_job(const Job& job) {
-  Encoder out = section(Section::kJob, job.life.wait.is_none() ? 28 : 29);
+  Encoder out = section(Section::kJob, job.life.wait.is_none() ? 29 : 30);
   out.num(job.id);
   write(out, job.spec);
   out.text(job.key)
@@ -126,6 +128,7 @@ Encoder encode_job(const Job& job) {
       .u64(job.life.attempts)
       .u64(job.life.failures.count)
       .u64(job.life.lost_attempts)
+      .u64(job.life.evictions)
       .boolean(job.orders.cancel_requested)
       .i64(job.life.exit_code)
       .text(job.life.reason)
@@ -164,6 +167,7 @@ Job read_job(Reader& in) {
   job.life.attempts = read_u32(in);
   job.life.failures.count = read_u32(in);
   job.life.lost_attempts = read_u32(in);
+  job.life.evictions = read_u32(in);
   job.orders.cancel_requested = in.boolean();
   job.life.exit_code = static_cast<std::int32_t>(in.i64());
   job.life.reason = in.text();
@@ -269,6 +273,7 @@ struct Parts {
   QueueBook queues;
   ShareParts shares;
   std::deque<Over> over;
+  std::vector<Preemption> preemptions;
 };
 
 void read_head(Reader& in, Parts& parts) {
@@ -317,9 +322,16 @@ void add_attempt(Reader& in, Parts& parts) {
   parts.attempts[attempt.token] = std::move(attempt);
 }
 
+void add_preemption(Reader& in, Parts& parts) {
+  Cover cover;
+  Preemption preemption = read_preemption(in, cover);
+  parts.covers[preemption.token] = cover;
+  parts.preemptions.push_back(std::move(preemption));
+}
+
 /// False if the document does not fit.
 bool read_document(Reader& in, Parts& parts) {
-  switch (read_enum(in, Section::kOver)) {
+  switch (read_enum(in, Section::kPreemption)) {
     case Section::kHead:
       read_head(in, parts);
       break;
@@ -380,6 +392,9 @@ bool read_document(Reader& in, Parts& parts) {
     case Section::kOver:
       read_over(in, parts.over);
       break;
+    case Section::kPreemption:
+      add_preemption(in, parts);
+      break;
   }
   return in.ok();
 }
@@ -413,6 +428,16 @@ Result<Parts> read_parts(std::string_view bytes) {
   return parts;
 }
 
+void append_attempts(std::string& out, const Books& books) {
+  for (const auto& [token, attempt] : books.attempts.all()) {
+    append(out,
+           attempt_document(attempt, books.guarantees.cover(token), number_of(Section::kAttempt)));
+    for (const MemberRecord& record : attempt.members) {
+      append(out, member_document(token, record, number_of(Section::kMember)));
+    }
+  }
+}
+
 }  // namespace
 
 std::string encoded(const Books& books) {
@@ -431,13 +456,7 @@ std::string encoded(const Books& books) {
   for (const auto& [id, host] : books.hosts.all()) {
     append(out, host_document(host, number_of(Section::kHost)));
   }
-  for (const auto& [token, attempt] : books.attempts.all()) {
-    append(out,
-           attempt_document(attempt, books.guarantees.cover(token), number_of(Section::kAttempt)));
-    for (const MemberRecord& record : attempt.members) {
-      append(out, member_document(token, record, number_of(Section::kMember)));
-    }
-  }
+  append_attempts(out, books);
   for (const auto& [id, job] : books.jobs.all()) {
     append(out, encode_job(job));
   }
@@ -479,6 +498,11 @@ std::string encoded(const Books& books) {
   append_all(out, audit_documents(books.audit, number_of(Section::kAudit)));
   append_all(out, queue_documents(books.queues, number_of(Section::kQueues)));
   append_all(out, share_documents(books.shares, books.queues, number_of(Section::kShares)));
+  for (const auto& [job, preemption] : books.preemptions.all()) {
+    Encoder document = section(Section::kPreemption, kPreemptionElements);
+    write_preemption(document, preemption, books.guarantees.cover(preemption.token));
+    append(out, std::move(document));
+  }
   append_all(out, over_documents(books.eligibility, number_of(Section::kOver)));
   return out;
 }
@@ -516,6 +540,12 @@ Result<Books> decoded(std::string_view bytes, const KeptBytesMax& kept_max) {
   books.sizes = StateSizes(kept_max);
   books.eligibility.set_over(std::move(parts->over));
   derive(books);
+  if (!are_sound(books, parts->preemptions)) {
+    return Error{ErrorCode::kCorrupt, "the snapshot's preemptions are of other jobs"};
+  }
+  for (Preemption& preemption : parts->preemptions) {
+    books.preemptions.add(std::move(preemption));
+  }
   std::optional<GuaranteeBook> guarantees = guaranteed_by(books, parts->covers);
   if (!guarantees.has_value()) {
     return Error{ErrorCode::kCorrupt, "the snapshot's guarantees are of another tree of queues"};

@@ -1,8 +1,8 @@
 #pragma once
 // The encoding of the books as a snapshot: documents in the order head, hosts, attempts with their
 // members, jobs, arrays, keys, usage, usual requests, the roll, the users, the audit, queues,
-// shares, ends to be told. Each is preceded by its length (4 bytes, big endian), because one
-// document would exceed the limits of the wire's decoder.
+// shares, preemptions, ends to be told. Each is preceded by its length (4 bytes, big endian),
+// because one document would exceed the limits of the wire's decoder.
 //
 // The same books give the same bytes at every voter and in every version: voters compare digests.
 // Fields that only some jobs and hosts have are written for those alone: the bytes of all others

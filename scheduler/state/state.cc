@@ -17,6 +17,7 @@
 #include "scheduler/state/job_moves.h"
 #include "scheduler/state/orders.h"
 #include "scheduler/state/outcomes.h"
+#include "scheduler/state/preemption.h"
 #include "scheduler/state/queue_rules.h"
 #include "scheduler/state/registration.h"
 #include "scheduler/state/signed_order.h"
@@ -39,6 +40,7 @@ void on_tick(Step& step, const entry::Tick& fact) {
   settle_unclassed(step);
   relax_packs(step);
   end_pauses(step);
+  end_old_preemptions(step);
   step.result.capacity_changed |= books.jobs.allow_again_until(books.cluster_time);
 }
 
@@ -82,6 +84,7 @@ struct Hear {
   void operator()(const entry::ResetAdmin& fact) const { on_reset_admin(step, fact); }
   void operator()(const entry::GpuOrder& fact) const { on_gpu_order(step, fact); }
   void operator()(entry::SetQueues& fact) const { on_set_queues(step, fact); }
+  void operator()(entry::Preempt& fact) const { on_preempt(step, fact); }
 };
 
 std::uint64_t outcome_of(const Books& books, const ApplyResult& result) {
@@ -134,6 +137,7 @@ ApplyResult State::apply(LogIndex index, Entry&& entry, std::int64_t unix_ms,
     std::visit(Hear{step}, entry);
   }
   settle_waits(step);
+  settle_preemptions(step);
   if (line.has_value()) {
     add_to_audit(step, *std::move(line));
   }

@@ -163,6 +163,7 @@ class State {
   const QueueBook& queues() const { return books_.queues; }
   const ShareBook& shares() const { return books_.shares; }
   const GuaranteeBook& guarantees() const { return books_.guarantees; }
+  const PreemptionBook& preemptions() const { return books_.preemptions; }
   /// Jobs that wait in the queue and below it, as WaitingBook counts them.
   std::uint64_t waiting_in(std::string_view path) const { return books_.waiting.in(path); }
   /// The usual requests, as placement sees them.

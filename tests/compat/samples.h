@@ -20,7 +20,7 @@ std::vector<Sample> message_samples();
 std::vector<Sample> entry_samples();
 /// Snapshots of the replicated state.
 std::vector<Sample> state_samples();
-/// Entries and a snapshot with jobs that wait for others or for a time.
+/// Entries and snapshots with jobs that wait for others, for a time, or for attempts that give way.
 std::vector<Sample> wait_samples();
 std::vector<Sample> row_samples();
 std::vector<Sample> disk_samples();

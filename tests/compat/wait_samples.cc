@@ -1,4 +1,5 @@
-// Samples of entries and of a state with jobs that wait for others or for a time.
+// Samples of entries and of states with jobs that wait: for others, for a time, or for attempts
+// that give way to them.
 
 #include <chrono>
 
@@ -57,6 +58,68 @@ std::string state_that_waits() {
   return state.encode();
 }
 
+constexpr HostId kHostThere;
+const AgentStart kStartThere{Generation(2), StartId(3)};
+
+scheduler::Member member() {
+  scheduler::Member all;
+  all.host = kHostThere;
+  all.start = kStartThere;
+  all.gpus = {{"GPU-a", 0}, {"GPU-b", 0}};
+  return all;
+}
+
+entry::Preempt preempting(JobId job, const Token& victim) {
+  entry::Preempt fact;
+  fact.job = job;
+  fact.members = {member()};
+  fact.victims = {victim};
+  fact.seen = LogIndex(300);
+  return fact;
+}
+
+/// A job runs on GPUs that the queue of the second one is guaranteed, and gives way to it.
+std::string state_with_preemption() {
+  scheduler::State state;
+  entry::Register host;
+  host.host = kHostThere;
+  host.start = kStartThere;
+  host.name = "host-one";
+  host.gpu_type = "H100";
+  host.gpus = {"GPU-a", "GPU-b"};
+  state.apply(LogIndex(1), host, kUnixMs);
+  entry::SetQueues queues;
+  queues.tree.nodes.resize(2);
+  queues.tree.nodes[0].path = "nlp";
+  queues.tree.nodes[0].guaranteed = {{"h100", 2}};
+  queues.tree.nodes[1].path = "spare";
+  state.apply(LogIndex(2), queues, kUnixMs);
+  entry::Submit lent = waiting("lent", {});
+  lent.spec.queue = "spare";
+  state.apply(LogIndex(3), lent, kUnixMs);
+  entry::Decide decision;
+  decision.job = JobId(1);
+  decision.members = {member()};
+  decision.grace = 10s;
+  state.apply(LogIndex(4), decision, kUnixMs);
+  const Token token{1, 4};
+  state.apply(LogIndex(5), entry::Ready{token, kHostThere, kStartThere, {}}, kUnixMs);
+  state.apply(LogIndex(6), entry::Start{token}, kUnixMs);
+  state.apply(LogIndex(7), entry::Tick{10min}, kUnixMs);
+  entry::Submit owed = waiting("owed", {});
+  owed.spec.queue = "nlp";
+  state.apply(LogIndex(8), owed, kUnixMs);
+  state.apply(LogIndex(9), preempting(JobId(2), token), kUnixMs);
+  return state.preemptions().all().empty() ? "" : state.encode();
+}
+
+Sample state_sample(const std::string& name, const std::string& bytes) {
+  return {"state/" + name, bytes, [](const std::string& given) -> std::optional<std::string> {
+            const Result<scheduler::State> read = scheduler::State::decode(given);
+            return read ? std::optional(read->encode()) : std::nullopt;
+          }};
+}
+
 }  // namespace
 
 std::vector<Sample> wait_samples() {
@@ -66,11 +129,9 @@ std::vector<Sample> wait_samples() {
       8h};
   return {logged_sample("submit_waiting", waiting("waiting", all)),
           logged_sample("edit_times", edited_times()),
-          {"state/waits", state_that_waits(),
-           [](const std::string& bytes) -> std::optional<std::string> {
-             const Result<scheduler::State> read = scheduler::State::decode(bytes);
-             return read ? std::optional(read->encode()) : std::nullopt;
-           }}};
+          logged_sample("preempt", preempting(JobId(7), {1, 300})),
+          state_sample("waits", state_that_waits()),
+          state_sample("preempts", state_with_preemption())};
 }
 
 }  // namespace muster::compat

@@ -420,7 +420,8 @@ bool is_exempt(Edge edge) {
 
 const std::vector<ExemptEdge>& exempt_edges() {
   static const std::vector<ExemptEdge> kExempt = {
-      {Edge::kStopPreempted, "nothing preempts a job yet"},
+      {Edge::kStopPreempted, "no leader preempts a job yet"},
+      {Edge::kAbortedPreempted, "no leader preempts a job yet"},
       {Edge::kCondemnKept, "a leader names no token of an attempt that is kept"},
       {Edge::kStartTooEarly, "a leader says Start only after it applied every Ready"},
       {Edge::kStopEarly, "a leader says Stop only after it applied the Start"},

@@ -123,6 +123,7 @@ muster_attempts_aborted_total{cause="condemned"} 0
 muster_attempts_aborted_total{cause="restarted"} 0
 muster_attempts_aborted_total{cause="suspended"} 0
 muster_attempts_aborted_total{cause="requeued"} 0
+muster_attempts_aborted_total{cause="preempted"} 0
 muster_attempts_aborted_total{cause="fenced"} 0
 muster_attempts_stopped_total{cause="rank_failed"} 0
 muster_attempts_stopped_total{cause="host_lost"} 0

@@ -86,6 +86,65 @@ TEST_F(Causes, PastItsLimitAJobIsTimedOut) {
   EXPECT_EQ(job(number).life.reason, "timed out: its limit is 1m 30s");
 }
 
+/// A job of the queue spare runs on host 1, which the queue nlp is guaranteed, and gives way.
+class Preempted : public Causes {
+ protected:
+  void log(const Entry& entry) { give(input::Applied{next_index(), encode(entry)}); }
+  JobId submit_in(const std::string& queue) {
+    JobSpec spec = spec_of(4);
+    spec.queue = queue;
+    give(input::ClientSubmit{++request, "in " + queue, spec, "alice"});
+    return replies.back().job;
+  }
+  void preempt(bool has_quorum = true) {
+    join(1);
+    entry::SetQueues queues;
+    queues.tree.nodes.resize(2);
+    queues.tree.nodes[0].path = "nlp";
+    queues.tree.nodes[0].guaranteed = {{"h100", 4}};
+    queues.tree.nodes[1].path = "spare";
+    log(queues);
+    lent = submit_in("spare");
+    token = ready(1);
+    pass(10min);
+    owed = submit_in("nlp");
+    entry::Preempt fact;
+    fact.job = owed;
+    fact.members = {member_of(1, 0, 4)};
+    fact.victims = {token};
+    forget();
+    commit = has_quorum;
+    log(fact);
+    EXPECT_FALSE(scheduler.state().preemptions().all().empty());
+  }
+
+  JobId lent;
+  JobId owed;
+  Token token;
+};
+
+TEST_F(Preempted, AVictimIsStoppedAndTheJobGetsItsPlace) {
+  preempt();
+  ASSERT_EQ(said<Stop>(1).size(), 1U);
+  EXPECT_EQ(said<Stop>(1)[0].token, token);
+  finish(1, token, 143, true);
+  EXPECT_EQ(state_of(lent), "queued");
+  EXPECT_EQ(job(lent).life.reason, "preempted");
+  EXPECT_EQ(job(lent).life.failures.count, 0U) << "no retry of the user is used";
+  EXPECT_EQ(state_of(owed), "scheduled");
+}
+
+TEST_F(Preempted, ANewLeaderStopsTheVictim) {
+  preempt(false);
+  EXPECT_TRUE(said<Stop>(1).empty());
+  commit = true;
+  pending.clear();
+  restart_with_snapshot();
+  pass(1s);
+  EXPECT_FALSE(said<Stop>(1).empty());
+  EXPECT_EQ(state_of(lent), "stopping");
+}
+
 /// A job of one limit that runs on host 1.
 class TimeLimits : public Causes {
  protected:

@@ -349,7 +349,9 @@ TEST(Entries, TheLargestGangFitsIntoOneEntryAndThatIntoOneMessage) {
   const Token token{gossip::kEpochCounterMax, kNumberMax};
   const Entry entries[] = {
       entry::Decide{kJob, kAttempt, longest_members(), kSpanMax, kSpanMax, kSpanMax},
-      entry::Adopt{host_id(1), start, token, std::move(detail)}};
+      entry::Adopt{host_id(1), start, token, std::move(detail)},
+      entry::Preempt{kJob, kAttempt, longest_members(), std::vector<Token>(kVictimsMax, token),
+                     LogIndex(kNumberMax), UINT32_MAX}};
   for (const Entry& entry : entries) {
     const std::string bytes = encode(entry);
     EXPECT_LE(bytes.size(), kEntryBytesMax);

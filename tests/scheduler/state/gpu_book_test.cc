@@ -92,7 +92,7 @@ TEST(GpuBook, AMemberGetsOnlyWhatItsHostOffersAndNobodyHolds) {
     Member member;
     member.host = host.id;
     member.gpus = gpus;
-    return book.add_if_free(host, member, numbers);
+    return book.add_if_free(host, member, {}, numbers);
   };
   EXPECT_TRUE(adds({{uuid_of(1, 1), 0}, {uuid_of(1, 0), 0}})) << "in any order";
   EXPECT_EQ(numbers.size(), 2U);

@@ -34,6 +34,11 @@ Entry History::next(const State& state) {
   if (one_in(1500)) {
     hours_left_ = kQuietHours;
   }
+  for (const auto& [job, preemption] : state.preemptions().all()) {
+    if (!preemption.victims.empty() && one_in(4)) {
+      return entry::Stop{*preemption.victims.begin(), Cause::kPreempted};
+    }
+  }
   const std::uint64_t draw = rng_.below(100);
   if (draw < 4) {
     return draw_register(state);
@@ -50,7 +55,7 @@ Entry History::next(const State& state) {
   if (draw < 35) {
     return draw_tick();
   }
-  return draw < 50 ? draw_decide(state) : draw_of_attempt(state);
+  return draw < 46 ? draw_decide(state) : draw < 56 ? draw_preempt(state) : draw_of_attempt(state);
 }
 
 /// Now and then a new start; some of them after a reboot, some with grants still known.
@@ -86,7 +91,8 @@ entry::Submit History::draw_submit() {
   fact.spec.retry.on_lost_host = one_in(4) ? OnLostHost::kWait : OnLostHost::kRequeue;
   fact.spec.limits.time_limit = std::chrono::minutes(rng_.below(2));
   fact.spec.user = one_in(2) ? "alice" : "bob";
-  fact.spec.queue = one_in(5) ? kQueuePaths[rng_.below(std::size(kQueuePaths))] : "";
+  fact.spec.tier = one_in(2) ? static_cast<Tier>(1 + rng_.below(5)) : Tier::kNone;
+  fact.spec.queue = one_in(6) ? kQueuePaths[rng_.below(std::size(kQueuePaths))] : "";
   return fact;
 }
 
@@ -233,6 +239,50 @@ Entry History::draw_decide(const State& state) {
     left -= static_cast<std::uint32_t>(free.size());
     fact.members.push_back(std::move(member));
   }
+  return fact;
+}
+
+/// Victims at random, and the job where they are or where nobody is.
+Entry History::draw_preempt(const State& state) {
+  if (state.pending() == 0 || state.live().empty()) {
+    return draw_decide(state);
+  }
+  const Job& job = *state.job(queue_of(state)[rng_.below(state.pending())]);
+  entry::Preempt fact;
+  fact.job = job.id;
+  fact.attempt = job.life.attempts + 1;
+  fact.seen = state.applied();
+  for (const Token& token : state.live()) {
+    if (one_in(2)) {
+      fact.victims.push_back(token);
+    }
+  }
+  std::uint32_t left = job.spec.request.gpus;
+  std::uint32_t first_rank = 0;
+  for (const auto& [id, host] : state.hosts()) {
+    Member member{id, host.start, {}, first_rank};
+    for (const std::string& uuid : host.gpus) {
+      const SlotHolders holders = state.gpus().holders_of(uuid);
+      const bool is_given = std::all_of(holders.begin(), holders.end(), [&](const auto& slot) {
+        return std::find(fact.victims.begin(), fact.victims.end(), slot.second.token) !=
+               fact.victims.end();
+      });
+      if (left != 0 && is_given && host.takes_work() && host.offers(uuid)) {
+        member.gpus.push_back(GpuSlot{uuid, 0});
+        --left;
+      }
+    }
+    if (!member.gpus.empty()) {
+      first_rank += static_cast<std::uint32_t>(member.gpus.size());
+      fact.members.push_back(std::move(member));
+    }
+  }
+  // The leader takes nobody who leaves nothing there.
+  std::erase_if(fact.victims, [&](const Token& token) {
+    const Attempt& attempt = *state.attempt(token);
+    return std::none_of(fact.members.begin(), fact.members.end(),
+                        [&](const Member& member) { return attempt.find(member.host) != nullptr; });
+  });
   return fact;
 }
 

@@ -32,6 +32,7 @@ class History {
   entry::Observe draw_observe();
   entry::Tick draw_tick();
   Entry draw_decide(const State& state);
+  Entry draw_preempt(const State& state);
   Entry draw_of_attempt(const State& state);
   Entry draw_of_reserved(const Attempt& attempt, const MemberRecord& record);
   entry::Finish draw_finish(const Attempt& attempt, const MemberRecord& record);

@@ -82,6 +82,7 @@ std::vector<Row> reserved_rows() {
       {reserved(), fact::Abort{Cause::kCancelled, {}}, Edge::kAbortedCancelled, over, 2},
       {reserved(), fact::Abort{Cause::kSuspended, {}}, Edge::kAbortedSuspended, over, 2},
       {reserved(), fact::Abort{Cause::kRequeued, {}}, Edge::kAbortedRequeued, over, 2},
+      {reserved(), fact::Abort{Cause::kPreempted, {}}, Edge::kAbortedPreempted, over, 2},
       {reserved(), fact::Fenced{kFirst.host}, Edge::kAbortedFenced, over, 2},
       {reserved(), fact::Fenced{kStranger}, Edge::kIgnoredStranger, still},
       {reserved(), fact::Condemn{kFirst.host, LogIndex(9)}, Edge::kAbortedCondemned, over, 2},

@@ -40,7 +40,7 @@ bool same(const ApplyResult& left, const ApplyResult& right) {
 
 /// Counts of what the histories contained, so that a hollow one is noticed.
 struct Tally {
-  std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kSetQueues) + 1> accepted{};
+  std::array<std::uint64_t, static_cast<std::size_t>(EntryKind::kPreempt) + 1> accepted{};
   std::uint64_t skipped = 0;
   std::uint64_t usual_changed = 0;
   std::uint64_t keys_forgotten = 0;
