@@ -158,9 +158,9 @@ constexpr Shape kShapes[] = {
     {"TierWaiting", "tier? pending over_10_min over_30_min longest_wait_ms longest_job_id?"},
     {"Shares", "half_life_ms shares:Share +answer"},
     {"Share",
-     "queue user? pool pool_name held_thousandths borrowed_thousandths? pool_held_thousandths "
-     "pool_size part_thousandths weight weights mean_permille credit_permille pending is_owed "
-     "is_next at_max?"},
+     "queue user? pool pool_name held_thousandths pool_held_thousandths pool_size "
+     "part_thousandths weight weights mean_permille credit_permille pending is_owed is_next "
+     "at_max? borrowed_thousandths?"},
     {"Changes", "changes is_made"},
     // ---- users ----
     {"Users", "users:User users_version? +answer"},
