@@ -68,11 +68,15 @@ def missing_of(parity):
 
 
 def is_settled(lab):
-    """Each agent knows three voters and a leader, and has the jobs."""
+    """Each agent knows three voters and a leader, and has the jobs and the GPUs of all hosts: before
+    that a job that no host can ever run is taken, for it might come."""
     for agent in lab.agents.values():
         told = agent.ask("quorum")
         if not told or not told["leader"] or len(told["voters"]) < len(lab.names) or any(
                 voter["is_learner"] for voter in told["voters"]) or agent.ask("jobs") is None:
+            return False
+        trial = agent.ask("submit", "--dry-run", *web_job_cases.ALL_GPUS, "--", "true")
+        if trial is None or trial["lacking"] != 0:
             return False
     return True
 
