@@ -381,8 +381,10 @@ def play(level):
         if level == "own":
             os.chown(agent.data, escape_host.OWN_UID, escape_host.OWN_GID)
         lab.start()
+        # Until the agent has seen that they are clean, a job is refused for want of them.
         wait_for("GPUs", lambda: lab.check_started() and any(
-            host["gpus"] for host in (agent.ask("hosts") or {"hosts": []})["hosts"]), 30)
+            gpu["state"] == "healthy" for gpu in (agent.ask("gpus") or {"gpu_list": []})["gpu_list"]),
+            30)
         stage = Stage(lab)
         try:
             stage.begin()
