@@ -67,8 +67,10 @@ bool has_amounts(const HostRecord& record, const HeldAmounts& held, const Member
 /// the part that is kept for them.
 bool are_amounts_free(const Books& books, const HostRecord& record, const Job& job,
                       const Member& member, const std::set<Token>& leaving, const KeptThere& kept) {
-  const HeldAmounts now =
-      held_beside(books, record.id, [&](const Token& token) { return leaving.contains(token); });
+  const HeldAmounts now = leaving.empty() ? books.gpus.on(record.id).amounts
+                                          : held_beside(books, record.id, [&](const Token& token) {
+                                              return leaving.contains(token);
+                                            });
   if (!has_amounts(record, now, member)) {
     return false;
   }
